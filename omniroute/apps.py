@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class OmniRouteConfig(AppConfig):
+    name = "omniroute"
+    label = "omniroute"

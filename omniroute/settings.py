@@ -1,0 +1,210 @@
+"""Every setting of the process, read once from the environment. Nothing else in the project reads `os.environ`.
+
+Settings that an operator changes while the server runs (memory on or off, strategy, budget, ...) are rows of
+`core.models.Setting` instead; see `core/runtime_settings.py`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import django_stubs_ext
+
+from core.db.sqlite.options import CONNECTION_OPTIONS
+from core.secret_key import load_secret_key
+from omniroute.env import read_bool, read_choice, read_int, read_list, read_seconds, read_text
+from omniroute.logs import configure_logging
+
+# Django's generic classes take type arguments in the stubs only; this makes `ModelAdmin[Job]` work at run time too.
+django_stubs_ext.monkeypatch()
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- where it listens and keeps its data -----------------------------------------------------------------------
+HOST = read_text("HOST", "127.0.0.1")
+PORT = read_int("PORT", 20128, minimum=1, maximum=65535)
+DATA_DIR = Path(read_text("DATA_DIR", str(BASE_DIR / "data"))).expanduser().absolute()
+DATABASE_PATH = DATA_DIR / "storage.sqlite"
+SQLITE_DRIVER = read_choice("SQLITE_DRIVER", "auto", ("auto", "stdlib", "pysqlite3", "sqlean"))
+
+# Vectors off: searching stays with keywords. For machines where the extension misbehaves.
+VECTOR_STORE_DISABLE_VEC = read_bool("VECTOR_STORE_DISABLE_VEC", False)
+
+# --- who may call ------------------------------------------------------------------------------------------------
+# A management key that needs no row in the database; empty = none.
+OMNIROUTE_API_KEY = read_text("OMNIROUTE_API_KEY")
+REQUIRE_API_KEY = read_bool("REQUIRE_API_KEY", True)
+SECRET_KEY = load_secret_key(read_text("SECRET_KEY"), DATA_DIR)
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+# Bound to loopback, only loopback names are answered: a web page can't reach us by rebinding its own name.
+ALLOWED_HOSTS = read_list(
+    "ALLOWED_HOSTS", ("127.0.0.1", "localhost", "[::1]") if HOST in LOOPBACK_HOSTS else ("*",)
+)
+CSRF_TRUSTED_ORIGINS = read_list("CSRF_TRUSTED_ORIGINS")
+MAX_REQUEST_BYTES = read_int("MAX_REQUEST_BYTES", 32 * 1024 * 1024, minimum=1024, maximum=2**31)
+MAX_JSON_DEPTH = read_int("MAX_JSON_DEPTH", 40, minimum=5, maximum=500)
+
+# --- providers ----------------------------------------------------------------------------------------------------
+DEFAULT_PROVIDER = read_text("DEFAULT_PROVIDER").lower()
+# Where the registry of providers finds its keys; see core/providers/registry.py.
+PROVIDER_API_KEY_NAMES = (
+    "AI_GATEWAY_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "CEREBRAS_API_KEY",
+    "CLOVA_STUDIO_API_KEY",
+    "COHERE_API_KEY",
+    "DASHSCOPE_API_KEY",
+    "DEEPINFRA_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "FIREWORKS_API_KEY",
+    "GEMINI_API_KEY",
+    "GLM_API_KEY",
+    "GLM_CN_API_KEY",
+    "GROQ_API_KEY",
+    "JINA_API_KEY",
+    "MINIMAX_API_KEY",
+    "MISTRAL_API_KEY",
+    "MIXEDBREAD_API_KEY",
+    "MOONSHOT_API_KEY",
+    "NANOGPT_API_KEY",
+    "NEBIUS_API_KEY",
+    "NVIDIA_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "PERPLEXITY_API_KEY",
+    "QIANFAN_API_KEY",
+    "SAMBANOVA_API_KEY",
+    "SILICONFLOW_API_KEY",
+    "TOGETHER_API_KEY",
+    "UPSTAGE_API_KEY",
+    "VOYAGE_API_KEY",
+    "XAI_API_KEY",
+    "XIAOMI_API_KEY",
+    "ZAI_API_KEY",
+)
+PROVIDER_API_KEYS = {name: read_text(name) for name in PROVIDER_API_KEY_NAMES}
+UPSTREAM_CONNECT_TIMEOUT_SECONDS = read_seconds("UPSTREAM_CONNECT_TIMEOUT_SECONDS", 10.0, maximum=3600)
+UPSTREAM_READ_TIMEOUT_SECONDS = read_seconds("UPSTREAM_READ_TIMEOUT_SECONDS", 600.0, maximum=86_400)
+# Set to nothing counts as false: a switch that opens private networks must not open by a slip.
+OUTBOUND_ALLOW_PRIVATE_ADDRESSES = read_bool("OUTBOUND_ALLOW_PRIVATE_ADDRESSES", True, when_empty=False)
+
+# --- search -------------------------------------------------------------------------------------------------------
+MEMORY_RRF_K = read_int("MEMORY_RRF_K", 60, minimum=0, maximum=10_000)
+MEMORY_VEC_TOP_K = read_int("MEMORY_VEC_TOP_K", 20, minimum=1, maximum=1_000_000)
+MEMORY_VEC_QUANTIZATION = read_choice("MEMORY_VEC_QUANTIZATION", "none", ("none", "int8"))
+
+# Memory that a process may spend on in-process indexes of owners; the owner in use always fits.
+MEMORY_INDEX_CACHE_MB = read_int("MEMORY_INDEX_CACHE_MB", 256, minimum=16, maximum=1_000_000)
+
+# --- embeddings ---------------------------------------------------------------------------------------------------
+# `bundled`, a folder, or a model2vec model of the hub; a sentence-transformers model likewise.
+MEMORY_STATIC_MODEL = read_text("MEMORY_STATIC_MODEL", "minishlab/potion-base-8M")
+_STATIC_CACHE_DIR = read_text("MEMORY_STATIC_CACHE_DIR", str(DATA_DIR / "embeddings"))
+MEMORY_STATIC_CACHE_DIR = Path(_STATIC_CACHE_DIR).expanduser().absolute()
+MEMORY_TRANSFORMERS_MODEL = read_text("MEMORY_TRANSFORMERS_MODEL", "sentence-transformers/all-MiniLM-L6-v2")
+# More threads than idle cores make it slower, and the server has other things to do.
+MEMORY_TRANSFORMERS_THREADS = read_int("MEMORY_TRANSFORMERS_THREADS", 1, minimum=1, maximum=256)
+MEMORY_EMBEDDING_CACHE_MAX = read_int("MEMORY_EMBEDDING_CACHE_MAX", 1000, minimum=0, maximum=10_000_000)
+MEMORY_EMBEDDING_CACHE_TTL_MS = read_int("MEMORY_EMBEDDING_CACHE_TTL_MS", 300_000, minimum=0, maximum=2**31)
+HF_HUB_ENDPOINT = read_text("HF_HUB_ENDPOINT", read_text("HF_ENDPOINT", "https://huggingface.co"))
+HF_HUB_OFFLINE = read_bool("HF_HUB_OFFLINE", False)
+# Models that other programs of this machine fetched are used from where they are.
+HF_HUB_CACHE = Path(
+    read_text("HF_HUB_CACHE", str(Path(read_text("HF_HOME", "~/.cache/huggingface")) / "hub"))
+).expanduser()
+
+# --- background work ----------------------------------------------------------------------------------------------
+EMBEDDED_WORKER = read_bool("EMBEDDED_WORKER", True)
+# name of a job -> the function that does it. Written out here, in the roof, so that core.jobs knows nobody above it.
+JOB_HANDLERS = {
+    "memory.extract_facts": "memory.tasks.extract_exchange",
+    "memory.index_pending": "memory.tasks.index_pending",
+}
+
+# --- logs ---------------------------------------------------------------------------------------------------------
+LOG_LEVEL = read_choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
+LOG_FORMAT = read_choice("LOG_FORMAT", "console", ("console", "json"))
+LOGGING_CONFIG = None
+configure_logging(LOG_LEVEL, LOG_FORMAT)
+
+# --- Django -------------------------------------------------------------------------------------------------------
+DEBUG = False
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "core",
+    "core.jobs",
+    "core.accounts",
+    "core.providers",
+    "memory",
+    "gateway",
+    "omniroute",
+]
+MIDDLEWARE = [
+    "core.middleware.RequestContextMiddleware",
+    "core.middleware.SecurityMiddleware",
+    "core.middleware.SessionMiddleware",
+    "core.middleware.CommonMiddleware",
+    "core.middleware.CsrfViewMiddleware",
+    "core.middleware.AuthenticationMiddleware",
+    "core.middleware.MessageMiddleware",
+]
+ROOT_URLCONF = "omniroute.urls"
+ASGI_APPLICATION = "omniroute.asgi.application"
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": {
+        "ENGINE": "core.db.sqlite",
+        "NAME": str(DATABASE_PATH),
+        "OPTIONS": CONNECTION_OPTIONS,
+        # Tests run threads and whole servers against it, so an in-memory one would not do.
+        "TEST": {"NAME": str(DATA_DIR / "test.sqlite")},
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/admin/login/"
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+STATIC_URL = "/static/"
+APPEND_SLASH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = False
+CSRF_FAILURE_VIEW = "core.error_handler.show_csrf_failure"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "core.accounts.authentication.BearerKeyAuthentication",
+        "core.accounts.authentication.StaffSessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["core.accounts.authentication.IsManager"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["core.json_body.StrictJSONParser"],
+    "EXCEPTION_HANDLER": "core.error_handler.handle_exception",
+    "UNAUTHENTICATED_USER": None,
+}
