@@ -1,0 +1,125 @@
+"""Rows of memory. Everyone else sees `memory.records`; only `memory.backends` and `memory.search` touch rows."""
+
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from memory.records import MEMORY_TYPES
+
+# Rows of the pipeline's self-test; never listed, never retrieved.
+HEALTH_CHECK_OWNER = "health-check"
+
+
+class MemoryQuerySet(models.QuerySet["Memory"]):
+    """The one place where memories are narrowed to their owner (contract B23)."""
+
+    def owned_by(self, owner: str | None) -> "MemoryQuerySet":
+        """Rows of one owner. None means every owner and is for management calls only."""
+        if owner is None:
+            return self.exclude(api_key_id=HEALTH_CHECK_OWNER)
+        return self.filter(api_key_id=owner)
+
+    def usable(self, now: datetime, retained_since: datetime, session_id: str | None) -> "MemoryQuerySet":
+        """Rows that may be put into a prompt: not expired, refreshed recently enough, of the session if one is named."""
+        rows = self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), updated_at__gte=retained_since)
+        return rows if session_id is None else rows.filter(session_id=session_id)
+
+
+class Memory(models.Model):
+    """One memory. `memory_id` keys the full-text and vector indexes; AUTOINCREMENT, so an id is never used again."""
+
+    memory_id = models.BigAutoField(primary_key=True)
+    # Django reserves the attribute name `id` for primary keys; on the wire and in the table it is `id`.
+    uuid = models.CharField(max_length=36, unique=True, db_column="id")
+    api_key_id = models.CharField(max_length=256)
+    session_id = models.CharField(max_length=256, blank=True, default="")
+    type = models.CharField(max_length=20, choices=[(name, name) for name in MEMORY_TYPES])
+    key = models.CharField(max_length=512, blank=True, default="")
+    content = models.TextField()
+    metadata = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    # Words that the full-text index can't make out of the content itself: character pairs of unspaced scripts.
+    search_terms = models.TextField(blank=True, default="")
+    # True until the vector index being filled holds this content. Tries and the time of the next one are kept here, so
+    # that rows which can't be embedded wait their turn instead of standing in the way of those that can.
+    needs_reindex = models.BooleanField(default=True)
+    index_attempts = models.PositiveIntegerField(default=0)
+    index_retry_at = models.DateTimeField(null=True, blank=True)
+
+    objects = MemoryQuerySet.as_manager()
+
+    class Meta:
+        db_table = "memories"
+        verbose_name_plural = "memories"
+        constraints = [
+            models.CheckConstraint(condition=Q(type__in=MEMORY_TYPES), name="memories_type_known"),
+            models.UniqueConstraint(
+                fields=["api_key_id", "key"], condition=~Q(key=""), name="memories_owner_key_unique"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["api_key_id", "-created_at", "-memory_id"], name="idx_memories_api_key"),
+            models.Index(fields=["-created_at", "-memory_id"], name="idx_memories_created"),
+            models.Index(fields=["session_id"], name="idx_memories_session"),
+            models.Index(fields=["type"], name="idx_memories_type"),
+            models.Index(fields=["expires_at"], name="idx_memories_expires"),
+            models.Index(fields=["memory_id"], condition=Q(needs_reindex=True), name="idx_memories_needs_reindex"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key or self.uuid}"
+
+
+class MemoryChange(models.Model):
+    """Which memory of an owner changed last: one row a memory, its `seq` renewed by triggers at every write.
+
+    In-process indexes remember the last `seq` they saw and read only what came after it, whoever wrote it, in this
+    process or another. A deleted memory leaves its row here, so that a deletion is seen too.
+    """
+
+    seq = models.BigAutoField(primary_key=True)
+    api_key_id = models.CharField(max_length=256)
+    memory_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "memory_changes"
+        constraints = [
+            models.UniqueConstraint(fields=["api_key_id", "memory_id"], name="memory_changes_owner_memory_unique")
+        ]
+        indexes = [models.Index(fields=["api_key_id", "seq"], name="idx_memory_changes_owner_seq")]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} @ {self.seq}"
+
+
+class VectorIndex(models.Model):
+    """One vector table and the embedding it was made for.
+
+    At most one index is active (it answers) and at most one is building (it is filled beside the active one when the
+    embedding changed, and takes its place when it is whole). `config` are the fields of the `EmbeddingConfig` that
+    queries must be embedded with to be comparable.
+    """
+
+    class State(models.TextChoices):
+        BUILDING = "building"
+        ACTIVE = "active"
+
+    table_name = models.CharField(max_length=64, unique=True)
+    # source:model:dimensions of the embedding; "null" while the dimensions are not known.
+    signature = models.CharField(max_length=512)
+    config = models.JSONField(default=dict)
+    dimensions = models.PositiveIntegerField(null=True, blank=True)
+    quantization = models.CharField(max_length=10, default="none")
+    state = models.CharField(max_length=10, choices=State.choices)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "memory_vec_meta"
+        constraints = [models.UniqueConstraint(fields=["state"], name="memory_vec_meta_one_per_state")]
+
+    def __str__(self) -> str:
+        return f"{self.signature} ({self.state})"

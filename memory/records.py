@@ -1,0 +1,119 @@
+"""Value objects of memory: what crosses from room to room. Frozen; rows never leave `memory.backends`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+MemoryType = Literal["factual", "episodic", "procedural", "semantic"]
+MEMORY_TYPES: tuple[MemoryType, ...] = ("factual", "episodic", "procedural", "semantic")
+Strategy = Literal["exact", "semantic", "hybrid", "adaptive"]
+Tier = Literal["fts5", "vector", "hybrid-rrf", "qdrant", "adaptive"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDraft:
+    """A memory that is not stored yet. `owner` is an API key's id; "" is the ownerless pool of management calls."""
+
+    owner: str
+    key: str
+    content: str
+    type: MemoryType = "factual"
+    session_id: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """A stored memory. `id` is the UUID everyone uses; `memory_id` the integer its index entries are keyed by."""
+
+    memory_id: int
+    id: str
+    owner: str
+    session_id: str
+    type: MemoryType
+    key: str
+    content: str
+    metadata: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories a list shows. `owner=None` means every owner and is for management calls only."""
+
+    owner: str | None
+    type: MemoryType | None = None
+    session_id: str | None = None
+    category: str | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """One page of a list; `total` and `by_type` count every match, not only the page."""
+
+    records: list[MemoryRecord]
+    total: int
+    by_type: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What a search looks for. `owner=None` searches all owners (management only); `limit` bounds the ranking."""
+
+    owner: str | None
+    text: str
+    strategy: Strategy
+    retention_days: int
+    session_id: str | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A ranked memory. `keyword_score` is FTS5's raw rank (negative, lower is better); None = not in that leg."""
+
+    record: MemoryRecord
+    score: float
+    tier: Tier
+    vector_score: float | None = None
+    keyword_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOutcome:
+    """Hits in rank order, and which way they were found: `fallback_reason` is None when nothing degraded."""
+
+    hits: list[SearchHit]
+    strategy: Strategy
+    embedding_source: str | None = None
+    embedding_model: str | None = None
+    vector_store: str = "none"
+    rerank_applied: bool = False
+    fallback_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenMemory:
+    """A hit that the token budget kept; `line` is the text that goes into the prompt."""
+
+    hit: SearchHit
+    tokens: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What goes into a prompt: the chosen memories in rank order, and how they were found."""
+
+    chosen: list[ChosenMemory]
+    outcome: SearchOutcome
+    budget_tokens: int
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(item.tokens for item in self.chosen)

@@ -1,0 +1,52 @@
+"""What goes into a prompt: search, describe, walk the token budget. Preview and chat are this same call."""
+
+from dataclasses import replace
+
+from memory.backends.manager import get_primary
+from memory.config import MemorySettings
+from memory.extraction import describe_fact
+from memory.indexing import backfill_owner
+from memory.records import ChosenMemory, MemoryRecord, Retrieval, SearchOutcome, SearchQuery
+from memory.search.ranking import estimate_tokens, walk_budget
+
+# Budgets beyond this are cut to it, as in the specification (contract 6.1), in chat and preview alike.
+MAX_BUDGET_TOKENS = 8000
+# Lazy backfill before a chat's search (contract B16); a preview writes nothing.
+BACKFILL_ROWS = 20
+BACKFILL_SECONDS = 0.3
+EXTRACTION_SOURCES = ("user_message", "llm_response")
+
+
+def retrieve(query: SearchQuery, *, max_tokens: int) -> Retrieval:
+    """Search and keep what fits `max_tokens`, at least one memory if any matched. Touches nothing."""
+    if max_tokens <= 0:
+        return Retrieval([], SearchOutcome([], query.strategy), 0)
+    budget = min(max_tokens, MAX_BUDGET_TOKENS)
+    outcome = get_primary().search(query)
+    kept = walk_budget(outcome.hits[: query.limit], budget, lambda hit: estimate_tokens(hit.record.content))
+    chosen = [ChosenMemory(hit, tokens, describe_memory(hit.record)) for hit, tokens in kept]
+    return Retrieval(chosen, outcome, budget)
+
+
+def retrieve_for_chat(owner: str, text: str, settings: MemorySettings) -> Retrieval:
+    """The memories of `owner` for a chat request whose last user message is `text`, by the saved settings."""
+    query = SearchQuery(
+        owner=owner, text=text.strip(), strategy="hybrid", retention_days=settings.retention_days
+    )
+    if settings.strategy == "recent":
+        query = replace(query, strategy="exact", text="")
+    else:
+        query = replace(query, strategy=settings.strategy)
+        backfill_owner(owner, settings.embedding, limit=BACKFILL_ROWS, timeout_seconds=BACKFILL_SECONDS)
+    return retrieve(query, max_tokens=settings.max_tokens)
+
+
+def describe_memory(record: MemoryRecord) -> str:
+    """The line that a prompt gets: a written memory verbatim, an extracted fact so told that it can't be misread."""
+    metadata = record.metadata
+    source, category, polarity = metadata.get("source"), metadata.get("category"), metadata.get("polarity")
+    if source not in EXTRACTION_SOURCES or not isinstance(category, str) or not isinstance(polarity, str):
+        return record.content
+    return describe_fact(category, polarity, record.content, source)
+
+

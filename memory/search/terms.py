@@ -1,0 +1,96 @@
+"""Words of a text for the full-text index and words of a query for its MATCH expression. Pure.
+
+Scripts written without spaces (Chinese, Japanese, Korean, Thai, ...) are indexed as overlapping character pairs beside
+the text, and queried the same way: a tokenizer that splits at spaces finds nothing inside such a sentence.
+"""
+
+import re
+import unicodedata
+from itertools import pairwise
+from typing import Final
+
+MAX_QUERY_CHARS: Final = 512
+MAX_QUERY_TERMS: Final = 32
+
+_UNSPACED: Final = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Myanmar
+    "\u1100-\u11ff"  # Hangul Jamo
+    "\u1780-\u17ff"  # Khmer
+    "\u3005-\u3007\u3040-\u30ff\u3105-\u312f\u3131-\u318f\u31f0-\u31ff"  # Japanese, Bopomofo, Jamo
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"  # Han, Hangul, half-width kana
+    "\U00020000-\U0003ffff"  # Han extensions
+)
+UNSPACED_RUN: Final = re.compile(f"[{_UNSPACED}]+")
+_WORD: Final = re.compile(r"[^\W_]+")
+
+# Words that say nothing about what is asked. Contractions leave their halves behind ("don't" -> don, t).
+STOP_WORDS: Final = frozenset(
+    """
+    a about above after again against ain all also am an and any are aren as at be because been before being below
+    between both but by can could couldn d did didn do does doesn doing don down during each few for from further get
+    had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself
+    just ll m ma me mightn more most mustn my myself needn no nor not now o of off on once only or other our ours
+    ourselves out over own please re s same shan she should shouldn so some such t than that the their theirs them
+    themselves then there these they this those through to too under until up ve very was wasn we were weren what when
+    where which while who whom why will with won would wouldn y you your yours yourself yourselves
+    """.split()
+)
+
+
+def make_search_terms(content: str, key: str) -> str:
+    """Return the extra words to index: the character pairs of every unspaced run, and its last character alone.
+
+    The lone last character lets a one-character query match as a prefix wherever the character stands.
+    """
+    terms = []
+    for run in UNSPACED_RUN.findall(unicodedata.normalize("NFC", f"{content}\n{key}")):
+        terms.extend(_pair_up(run))
+        terms.append(run[-1])
+    return " ".join(terms)
+
+
+def extract_words(text: str) -> list[str]:
+    """Return the distinct words of a query, case-folded, in order; unspaced runs as character pairs."""
+    words: dict[str, None] = {}
+    for word in _WORD.findall(unicodedata.normalize("NFC", text[:MAX_QUERY_CHARS]).casefold()):
+        position = 0
+        for run in UNSPACED_RUN.finditer(word):
+            words.update(dict.fromkeys(filter(None, [word[position : run.start()], *(_pair_up(run[0]) or run[0])])))
+            position = run.end()
+        if word[position:]:
+            words[word[position:]] = None
+    return list(words)[:MAX_QUERY_TERMS]
+
+
+def extract_query_terms(text: str) -> list[str]:
+    """Return the words worth searching for: stop words are out unless there is nothing else."""
+    words = extract_words(text)
+    return [word for word in words if word not in STOP_WORDS] or words
+
+
+def make_match_expression(text: str, owner: str | None) -> str | None:
+    """Return an FTS5 MATCH expression, or None when the text holds no word.
+
+    Every term is quoted, so nothing in a query is ever syntax; terms are joined by OR and left to bm25 to weigh.
+    """
+    terms = extract_query_terms(text)
+    if not terms:
+        return None
+    words = " OR ".join(_quote_term(term) for term in terms)
+    expression = f"{{content key terms}} : ({words})"
+    return expression if owner is None else f'owner : "{make_owner_term(owner)}" AND {expression}'
+
+
+def make_owner_term(owner: str) -> str:
+    """The owner as one word of the index; must agree with `migrations/sql/fulltext.up.sql`."""
+    return f"o{owner.encode('utf-8', 'surrogatepass').hex()}0"
+
+
+def _quote_term(term: str) -> str:
+    lone_unspaced = len(term) == 1 and UNSPACED_RUN.match(term) is not None
+    return f'"{term}"*' if lone_unspaced else f'"{term}"'
+
+
+def _pair_up(run: str) -> list[str]:
+    return [first + second for first, second in pairwise(run)]

@@ -1,0 +1,135 @@
+"""The life of vector indexes: opened for an embedding, filled, swapped in when whole, dropped.
+
+The index that answers is never touched by a change of the embedding: the new one is filled beside it. All decisions
+are made under SQLite's write lock, so two processes can't open or swap at once.
+"""
+
+from dataclasses import asdict
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from core.db.sqlite import vec0
+from embeddings.base import EmbeddingConfig, EmbeddingResolution
+from memory.models import Memory, VectorIndex
+from memory.vector_stores.sqlite_vec import SqliteVecStore
+
+# vec0 tables can't be renamed, so the two generations take turns with the names.
+TABLE_NAMES = ("vec_memories", "vec_memories_2")
+
+
+def find_index(state: VectorIndex.State) -> VectorIndex | None:
+    return VectorIndex.objects.filter(state=state).first()
+
+
+def find_active() -> VectorIndex | None:
+    """The index that answers queries."""
+    return find_index(VectorIndex.State.ACTIVE)
+
+
+def find_target() -> VectorIndex | None:
+    """The index that is being filled: the building one if there is one, else the active one."""
+    return find_index(VectorIndex.State.BUILDING) or find_active()
+
+
+def open_store(index: VectorIndex) -> SqliteVecStore | None:
+    """The index's table, or None while its dimensions are unknown or vec0 isn't loaded in this process."""
+    if index.dimensions is None or not vec0.STATUS.available:
+        return None
+    return SqliteVecStore(index)
+
+
+def read_config(index: VectorIndex) -> EmbeddingConfig:
+    """The embedding that the index's vectors were made with."""
+    return EmbeddingConfig(**index.config)
+
+
+def open_target(resolution: EmbeddingResolution, config: EmbeddingConfig) -> VectorIndex:
+    """Return the index to fill for this embedding, opening one when the embedding is another than before.
+
+    The first index is active at once, half full as it is: there is none that could answer better.
+    """
+    with transaction.atomic():
+        active, building = find_active(), find_index(VectorIndex.State.BUILDING)
+        if active is not None and _is_for(active, resolution):
+            if building is not None:
+                discard(building)
+            return active
+        if building is not None and _is_for(building, resolution):
+            return building
+        if building is not None:
+            discard(building)
+        index = VectorIndex.objects.create(
+            table_name=next(name for name in TABLE_NAMES if active is None or name != active.table_name),
+            signature=resolution.signature,
+            config=asdict(config),
+            dimensions=resolution.dimensions,
+            quantization=settings.MEMORY_VEC_QUANTIZATION,
+            state=VectorIndex.State.ACTIVE if active is None else VectorIndex.State.BUILDING,
+        )
+        _make_table(index)
+        flag_all()
+    return index
+
+
+def settle_dimensions(index: VectorIndex, dimensions: int) -> VectorIndex:
+    """Record the width that the first vector showed and make the table (T21)."""
+    with transaction.atomic():
+        fresh = VectorIndex.objects.get(pk=index.pk)
+        if fresh.dimensions is None:
+            fresh.dimensions = dimensions
+            fresh.signature = f"{fresh.signature.rpartition(':')[0]}:{dimensions}"
+            fresh.save(update_fields=["dimensions", "signature"])
+            _make_table(fresh)
+    return fresh
+
+
+def swap_in(building: VectorIndex) -> None:
+    """Let the filled index answer and drop the one before it."""
+    with transaction.atomic():
+        if not VectorIndex.objects.filter(pk=building.pk, state=VectorIndex.State.BUILDING).exists():
+            return
+        active = find_active()
+        if active is not None:
+            discard(active)
+        VectorIndex.objects.filter(pk=building.pk).update(state=VectorIndex.State.ACTIVE, created_at=timezone.now())
+
+
+def discard(index: VectorIndex) -> None:
+    store = open_store(index)
+    if store is not None:
+        store.drop_table()
+    index.delete()
+
+
+def flag_all() -> int:
+    """Have every memory indexed anew; returns how many."""
+    return Memory.objects.owned_by(None).update(needs_reindex=True, index_attempts=0, index_retry_at=None)
+
+
+def allow_retries() -> None:
+    """Let memories that used up their tries be tried again: somebody asked for it."""
+    failed = Memory.objects.owned_by(None).filter(needs_reindex=True, index_attempts__gt=0)
+    failed.update(index_attempts=0, index_retry_at=None)
+
+
+def drop_vectors(memory_ids: list[int]) -> None:
+    """Take the vectors of changed or deleted memories out of every index, in the transaction of the change."""
+    for index in VectorIndex.objects.all():
+        store = open_store(index)
+        if store is not None:
+            store.delete(memory_ids)
+
+
+def _is_for(index: VectorIndex, resolution: EmbeddingResolution) -> bool:
+    """True when the index holds vectors of this embedding, in the form that is asked for."""
+    return resolution.agrees_with(index.signature) and index.quantization == settings.MEMORY_VEC_QUANTIZATION
+
+
+def _make_table(index: VectorIndex) -> None:
+    store = open_store(index)
+    if store is not None:
+        # A table of that name can be left from a process that had no vec0 to drop it with.
+        store.drop_table()
+        store.create_table()
