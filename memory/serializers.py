@@ -1,0 +1,249 @@
+"""Bodies and answers of memory's REST doors (contract 3 and 4): what is accepted, and how records are told."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rest_framework import serializers
+
+from core.errors import OutboundRefusedError
+from core.fields import (
+    QueryIntegerField,
+    SearchTextField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictObjectField,
+    StrictSerializer,
+    StrictTextField,
+    TimestampField,
+)
+from core.outbound import check_url
+from core.section_serializer import SettingTextField, build_section_serializer
+from memory.backends.base import MemoryChanges
+from memory.backends.manager import REGISTRY
+from memory.config import MEMORY_SECTION
+from memory.models import HEALTH_CHECK_OWNER
+from memory.records import (
+    MEMORY_TYPES,
+    ChosenMemory,
+    MemoryDraft,
+    MemoryFilter,
+    MemoryPage,
+    MemoryRecord,
+    Retrieval,
+    SearchQuery,
+)
+
+MAX_CONTENT_LENGTH: Final = 100_000
+MAX_KEY_LENGTH: Final = 512
+MAX_ID_LENGTH: Final = 256
+MAX_FILTER_TEXT_LENGTH: Final = 1000
+MAX_PAGE_SIZE: Final = 200
+# Far beyond every list, far below where page times limit leaves SQLite's integers.
+MAX_POSITION: Final = 2**31 - 1
+PREVIEW_STRATEGIES: Final = ("exact", "semantic", "hybrid")
+
+
+class MemoryListQuery(serializers.Serializer[Any]):
+    """Parameters of GET /api/memory; `offset`, when given, wins over `page`."""
+
+    apiKeyId = StrictTextField(max_length=MAX_ID_LENGTH, required=False)
+    type = StrictChoiceField(MEMORY_TYPES, required=False)
+    sessionId = StrictTextField(max_length=MAX_ID_LENGTH, required=False)
+    category = StrictTextField(max_length=MAX_ID_LENGTH, required=False)
+    q = SearchTextField(max_length=MAX_FILTER_TEXT_LENGTH, required=False)
+    limit = QueryIntegerField(minimum=1, maximum=MAX_PAGE_SIZE, default=50)
+    page = QueryIntegerField(minimum=1, maximum=MAX_POSITION, default=1)
+    offset = QueryIntegerField(minimum=0, maximum=MAX_POSITION, required=False)
+
+
+class OwnerField(StrictTextField):
+    """The owner of a new memory. The self-test's is refused: what it owns is never listed."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if data == HEALTH_CHECK_OWNER:
+            raise serializers.ValidationError("Is reserved for the self-test")
+        return super().to_internal_value(data)
+
+
+class MemoryDraftBody(StrictSerializer):
+    """Body of POST /api/memory. A Memory as we return it is accepted: what only we set is left unread (B26)."""
+
+    ignored_fields = frozenset({"id", "createdAt", "updatedAt", "accessCount", "lastAccessedAt"})
+
+    content = StrictTextField(max_length=MAX_CONTENT_LENGTH)
+    key = StrictTextField(max_length=MAX_KEY_LENGTH)
+    type = StrictChoiceField(MEMORY_TYPES, default="factual")
+    sessionId = StrictTextField(max_length=MAX_ID_LENGTH, default="", allow_blank=True)
+    apiKeyId = OwnerField(max_length=MAX_ID_LENGTH, default="", allow_blank=True)
+    metadata = StrictObjectField(default=dict)
+    expiresAt = TimestampField(default=None, allow_null=True)
+
+
+class MemoryChangesBody(StrictSerializer):
+    """Body of PUT /api/memory/{id}; `metadata` replaces the old object."""
+
+    type = StrictChoiceField(MEMORY_TYPES, required=False)
+    key = StrictTextField(max_length=MAX_KEY_LENGTH, required=False)
+    content = StrictTextField(max_length=MAX_CONTENT_LENGTH, required=False)
+    metadata = StrictObjectField(required=False)
+
+
+class RetrievePreviewBody(StrictSerializer):
+    """Body of POST /api/memory/retrieve-preview; no `apiKeyId`, or an empty one, means all owners."""
+
+    query = SearchTextField(max_length=MAX_CONTENT_LENGTH)
+    strategy = StrictChoiceField(PREVIEW_STRATEGIES, default="hybrid")
+    maxTokens = StrictIntegerField(minimum=1, maximum=16000, default=2000)
+    limit = StrictIntegerField(minimum=1, maximum=100, default=20)
+    apiKeyId = StrictTextField(max_length=MAX_ID_LENGTH, default="", allow_blank=True)
+    sessionId = StrictTextField(max_length=MAX_ID_LENGTH, default="", allow_blank=True)
+
+
+class BaseUrlField(SettingTextField):
+    """The URL of an operator's own server, without the slash at its end; null when empty."""
+
+    def to_internal_value(self, data: Any) -> str:
+        url = super().to_internal_value(data)
+        try:
+            check_url(url)
+        except OutboundRefusedError as error:
+            raise serializers.ValidationError(error.message) from None
+        return url.rstrip("/")
+
+
+# Body of PUT /api/settings/memory: any of the section's fields.
+MemorySettingsBody = build_section_serializer(
+    MEMORY_SECTION,
+    {
+        "customBaseUrl": BaseUrlField(is_nullable=True),
+        "primaryBackend": StrictChoiceField(tuple(REGISTRY), required=False),
+    },
+)
+
+
+def make_filter(values: dict[str, Any]) -> MemoryFilter:
+    """Return the filter that the values of a MemoryListQuery ask for."""
+    return MemoryFilter(
+        owner=values.get("apiKeyId"),
+        type=values.get("type"),
+        session_id=values.get("sessionId"),
+        text=values.get("q", ""),
+        category=values.get("category"),
+    )
+
+
+def make_draft(values: dict[str, Any]) -> MemoryDraft:
+    return MemoryDraft(
+        owner=values["apiKeyId"],
+        key=values["key"],
+        content=values["content"],
+        type=values["type"],
+        session_id=values["sessionId"],
+        metadata=values["metadata"],
+        expires_at=values["expiresAt"],
+    )
+
+
+def make_changes(values: dict[str, Any]) -> MemoryChanges:
+    return MemoryChanges(
+        type=values.get("type"),
+        key=values.get("key"),
+        content=values.get("content"),
+        metadata=values.get("metadata"),
+    )
+
+
+def make_search_query(values: dict[str, Any], *, retention_days: int) -> SearchQuery:
+    """Return the search that the values of a RetrievePreviewBody ask for."""
+    return SearchQuery(
+        owner=values["apiKeyId"] or None,
+        text=values["query"],
+        strategy=values["strategy"],
+        retention_days=retention_days,
+        session_id=values["sessionId"] or None,
+        limit=values["limit"],
+    )
+
+
+def render_memory(record: MemoryRecord) -> dict[str, Any]:
+    """Return the Memory object of the contract."""
+    return {
+        "id": record.id,
+        "apiKeyId": record.owner,
+        "sessionId": record.session_id,
+        "type": record.type,
+        "key": record.key,
+        "content": record.content,
+        "metadata": dict(record.metadata),
+        "createdAt": render_moment(record.created_at),
+        "updatedAt": render_moment(record.updated_at),
+        "expiresAt": None if record.expires_at is None else render_moment(record.expires_at),
+    }
+
+
+def render_moment(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds and Z."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def render_page(
+    page: MemoryPage, *, limit: int, offset: int, tokens_used: int, cache_hits: int, cache_misses: int
+) -> dict[str, Any]:
+    """Return the answer of GET /api/memory; the page number follows from the offset."""
+    lookups = cache_hits + cache_misses
+    cache_counts = {"hits": cache_hits, "misses": cache_misses}
+    return {
+        "data": [render_memory(record) for record in page.records],
+        "total": page.total,
+        "page": offset // limit + 1,
+        "limit": limit,
+        "totalPages": math.ceil(page.total / limit),
+        "stats": {
+            "total": page.total,
+            "totalEntries": page.total,
+            "byType": page.by_type,
+            "tokensUsed": tokens_used,
+            "hitRate": cache_hits / lookups if lookups else 0.0,
+            "cacheStats": cache_counts,
+        },
+        "cacheStats": cache_counts,
+    }
+
+
+def render_retrieval(retrieval: Retrieval, *, asked_tokens: int) -> dict[str, Any]:
+    """Return the answer of retrieve-preview; `budgetMaxTokens` repeats what was asked for."""
+    outcome = retrieval.outcome
+    return {
+        "memories": [_render_chosen(item) for item in retrieval.chosen],
+        "resolution": {
+            "embeddingSource": outcome.embedding_source,
+            "embeddingModel": outcome.embedding_model,
+            "vectorStore": outcome.vector_store,
+            "strategyUsed": outcome.strategy,
+            "rerankApplied": outcome.rerank_applied,
+            "fallbackReason": outcome.fallback_reason,
+        },
+        "totalTokensUsed": retrieval.total_tokens,
+        "budgetMaxTokens": asked_tokens,
+    }
+
+
+def _render_chosen(item: ChosenMemory) -> dict[str, Any]:
+    record = item.hit.record
+    return {
+        "id": record.id,
+        "type": record.type,
+        "key": record.key,
+        "content": record.content,
+        "score": _finite_or_none(item.hit.score),
+        "tokens": item.tokens,
+        "tier": item.hit.tier,
+        "vecScore": _finite_or_none(item.hit.vector_score),
+        "ftsScore": _finite_or_none(item.hit.keyword_score),
+    }
+
+
+def _finite_or_none(number: float | None) -> float | None:
+    """JSON has neither NaN nor infinity."""
+    return number if number is not None and math.isfinite(number) else None

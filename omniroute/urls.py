@@ -1,0 +1,24 @@
+"""The whole URL map."""
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, path
+from django.views.generic import RedirectView
+
+from memory import views as memory_views
+from omniroute.health import healthz
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(url="/admin/"), name="home"),
+    path("admin/", admin.site.urls),
+    path("healthz", healthz, name="healthz"),
+    path("api/memory", memory_views.MemoriesView.as_view(), name="memories"),
+    path("api/memory/health", memory_views.MemoryHealthView.as_view(), name="memory-health"),
+    path("api/memory/retrieve-preview", memory_views.RetrievePreviewView.as_view(), name="memory-preview"),
+    path("api/memory/<str:memory_id>", memory_views.MemoryView.as_view(), name="memory"),
+    path("api/settings/memory", memory_views.MemorySettingsView.as_view(), name="memory-settings"),
+]
+
+handler400 = "core.error_handler.show_bad_request"
+handler403 = "core.error_handler.show_forbidden"
+handler404 = "core.error_handler.show_not_found"
+handler500 = "core.error_handler.show_server_failure"
