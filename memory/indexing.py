@@ -87,9 +87,7 @@ def backfill_owner(owner: str, config: EmbeddingConfig, *, limit: int, timeout_s
         _index_records(index, records, timeout_seconds)
 
 
-def _index_records(
-    index: VectorIndex, records: Sequence[MemoryRecord], timeout_seconds: float = 30.0
-) -> BatchReport:
+def _index_records(index: VectorIndex, records: Sequence[MemoryRecord], timeout_seconds: float = 30.0) -> BatchReport:
     try:
         results = embed_documents(
             lifecycle.read_config(index), [record.content for record in records], timeout_seconds=timeout_seconds
@@ -111,8 +109,8 @@ def _index_records(
             stored = _store_vectors(index, good)
             flags = Memory.objects.filter(memory_id__in=stored)
             flags.update(needs_reindex=False, index_attempts=0, index_retry_at=None)
-    for record, error in bad:
-        logger.warning("memory.index.row_failed", memory_id=record.memory_id, reason=error.reason)
+    for record, item in bad:
+        logger.warning("memory.index.row_failed", memory_id=record.memory_id, reason=item.reason)
     _put_off([record for record, _ in bad])
     return BatchReport(len(good), len(bad), reason=bad[0][1].message if bad else None)
 

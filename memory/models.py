@@ -22,7 +22,7 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return self.filter(api_key_id=owner)
 
     def usable(self, now: datetime, retained_since: datetime, session_id: str | None) -> "MemoryQuerySet":
-        """Rows that may be put into a prompt: not expired, refreshed recently enough, of the session if one is named."""
+        """Rows that may be put into a prompt: not expired, refreshed recently enough, of the session if any."""
         rows = self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), updated_at__gte=retained_since)
         return rows if session_id is None else rows.filter(session_id=session_id)
 

@@ -1,10 +1,11 @@
 """What goes into a prompt: search, describe, walk the token budget. Preview and chat are this same call."""
 
 from dataclasses import replace
+from typing import Any, get_args
 
 from memory.backends.manager import get_primary
 from memory.config import MemorySettings
-from memory.extraction import describe_fact
+from memory.extraction import Category, Polarity, describe_fact
 from memory.indexing import backfill_owner
 from memory.records import ChosenMemory, MemoryRecord, Retrieval, SearchOutcome, SearchQuery
 from memory.search.ranking import estimate_tokens, walk_budget
@@ -30,9 +31,7 @@ def retrieve(query: SearchQuery, *, max_tokens: int) -> Retrieval:
 
 def retrieve_for_chat(owner: str, text: str, settings: MemorySettings) -> Retrieval:
     """The memories of `owner` for a chat request whose last user message is `text`, by the saved settings."""
-    query = SearchQuery(
-        owner=owner, text=text.strip(), strategy="hybrid", retention_days=settings.retention_days
-    )
+    query = SearchQuery(owner=owner, text=text.strip(), strategy="hybrid", retention_days=settings.retention_days)
     if settings.strategy == "recent":
         query = replace(query, strategy="exact", text="")
     else:
@@ -43,10 +42,9 @@ def retrieve_for_chat(owner: str, text: str, settings: MemorySettings) -> Retrie
 
 def describe_memory(record: MemoryRecord) -> str:
     """The line that a prompt gets: a written memory verbatim, an extracted fact so told that it can't be misread."""
-    metadata = record.metadata
-    source, category, polarity = metadata.get("source"), metadata.get("category"), metadata.get("polarity")
-    if source not in EXTRACTION_SOURCES or not isinstance(category, str) or not isinstance(polarity, str):
-        return record.content
-    return describe_fact(category, polarity, record.content, source)
-
-
+    source: Any = record.metadata.get("source")
+    category: Any = record.metadata.get("category")
+    polarity: Any = record.metadata.get("polarity")
+    if source in EXTRACTION_SOURCES and category in get_args(Category) and polarity in get_args(Polarity):
+        return describe_fact(category, polarity, record.content, source)
+    return record.content

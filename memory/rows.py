@@ -1,6 +1,7 @@
 """Rows to records, and the one place where candidates are narrowed to what a search may use."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -50,7 +51,7 @@ def _make_record(values: tuple[Any, ...]) -> MemoryRecord:
     if isinstance(record.metadata, dict):
         return record
     # An import or another client can leave anything in the column; on the wire metadata is always an object.
-    return MemoryRecord(*values[:7], {}, *values[8:])
+    return replace(record, metadata={})
 
 
 def make_record(row: Memory) -> MemoryRecord:

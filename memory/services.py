@@ -75,9 +75,7 @@ def request_reindex(*, is_forced: bool) -> int:
     return indexing.count_pending()
 
 
-def remember_fact(
-    fact: Fact, *, owner: str, session_id: str, source: str, said_at: datetime
-) -> MemoryRecord | None:
+def remember_fact(fact: Fact, *, owner: str, session_id: str, source: str, said_at: datetime) -> MemoryRecord | None:
     """Store an extracted fact, the newest word on its key. None when what is stored weighs more.
 
     Safe to run twice and out of order: a stored fact that was said later stays, and an assistant's words never

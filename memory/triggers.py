@@ -1,9 +1,10 @@
 """The SQL objects beside the table of memories: made by migrations, checked at every start, mended after migrating."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.apps import apps
+from django.apps import AppConfig, apps
 from django.core.checks import CheckMessage, Warning
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -58,7 +59,9 @@ def restore_triggers(using: str = "default", **_signal: Any) -> None:
         run_sql_file(connection, "change_triggers")
 
 
-def check_triggers(databases: list[str] | None = None, **_options: Any) -> list[CheckMessage]:
+def check_triggers(
+    *, app_configs: Sequence[AppConfig] | None = None, databases: Sequence[str] | None = None, **options: Any
+) -> Sequence[CheckMessage]:
     """Django system check (tag: database). A warning, since an error would stop the very `migrate` that mends it."""
     problems: list[CheckMessage] = []
     for alias in databases or []:

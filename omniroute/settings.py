@@ -36,9 +36,7 @@ REQUIRE_API_KEY = read_bool("REQUIRE_API_KEY", True)
 SECRET_KEY = load_secret_key(read_text("SECRET_KEY"), DATA_DIR)
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 # Bound to loopback, only loopback names are answered: a web page can't reach us by rebinding its own name.
-ALLOWED_HOSTS = read_list(
-    "ALLOWED_HOSTS", ("127.0.0.1", "localhost", "[::1]") if HOST in LOOPBACK_HOSTS else ("*",)
-)
+ALLOWED_HOSTS = read_list("ALLOWED_HOSTS", ("127.0.0.1", "localhost", "[::1]") if HOST in LOOPBACK_HOSTS else ("*",))
 CSRF_TRUSTED_ORIGINS = read_list("CSRF_TRUSTED_ORIGINS")
 MAX_REQUEST_BYTES = read_int("MAX_REQUEST_BYTES", 32 * 1024 * 1024, minimum=1024, maximum=2**31)
 MAX_JSON_DEPTH = read_int("MAX_JSON_DEPTH", 40, minimum=5, maximum=500)

@@ -16,7 +16,17 @@ class JobAdmin(admin.ModelAdmin[Job]):
     show_full_result_count = False
     actions = ("retry_jobs",)
     # The payload can hold what people said; it is not for reading here.
-    fields = ("name", "state", "attempts", "max_attempts", "run_at", "lease_until", "created_at", "finished_at", "error")
+    fields = (
+        "name",
+        "state",
+        "attempts",
+        "max_attempts",
+        "run_at",
+        "lease_until",
+        "created_at",
+        "finished_at",
+        "error",
+    )
     readonly_fields = fields
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -81,9 +81,7 @@ def renew_lease(job: ClaimedJob) -> bool:
 
 def finish(job: ClaimedJob) -> None:
     """Mark the job done. Its payload is emptied: it may hold what people said."""
-    _held(job).update(
-        state=Job.State.DONE, payload={}, error="", lease_until=None, finished_at=timezone.now()
-    )
+    _held(job).update(state=Job.State.DONE, payload={}, error="", lease_until=None, finished_at=timezone.now())
 
 
 def fail(job: ClaimedJob, reason: str) -> None:

@@ -29,7 +29,7 @@ def run_job(job: ClaimedJob) -> None:
     handler: Callable[[dict[str, Any]], None] = import_string(path)
     try:
         handler(job.payload)
-    except Exception as error:  # noqa: BLE001  # the task edge: the reason is stored with the job and logged
+    except Exception as error:  # the task edge: the reason is stored with the job and logged
         logger.warning("jobs.failed", job=job.id, name=job.name, attempt=job.attempt, exc_info=True)
         queue.fail(job, f"{type(error).__name__}: {error}"[:2000])
     else:

@@ -15,9 +15,9 @@ from core.errors import ConflictError
 from memory.backends.base import BackendHealth, MemoryChanges
 from memory.models import Memory, MemoryQuerySet
 from memory.records import MemoryDraft, MemoryFilter, MemoryPage, MemoryRecord, SearchOutcome, SearchQuery
+from memory.rows import load_records, make_record
 from memory.search import engine
 from memory.search.ranking import CHARS_PER_TOKEN
-from memory.rows import load_records, make_record
 from memory.search.terms import make_search_terms
 from memory.vector_stores import lifecycle
 
@@ -83,7 +83,7 @@ class SQLiteBackend:
     def health(self) -> BackendHealth:
         started = time.perf_counter()
         try:
-            Memory.objects.order_by().values_list("memory_id")[:1].first()
+            Memory.objects.owned_by(None).exists()
         except DatabaseError as error:
             return BackendHealth(False, _elapsed_ms(started), str(error))
         return BackendHealth(True, _elapsed_ms(started))

@@ -13,9 +13,9 @@ from django.utils import timezone
 from memory.config import load_settings
 from memory.models import MemoryQuerySet
 from memory.records import MemoryRecord, SearchHit, SearchOutcome, SearchQuery
+from memory.rows import load_by_ids, load_newest, select_usable
 from memory.search import keyword
 from memory.search.ranking import TERM_SCORE, fuse_reciprocal_ranks, score_keywords
-from memory.rows import load_by_ids, load_newest, select_usable
 from memory.search.terms import extract_query_terms
 from memory.vector_stores.base import VectorHit
 from memory.vector_stores.resolver import NoVectors, VectorLeg, open_leg
@@ -45,21 +45,19 @@ def _search_with_vectors(query: SearchQuery, leg: VectorLeg) -> SearchOutcome:
     rows = select_usable(query, timezone.now())
     depth = CANDIDATES if query.strategy == "semantic" else process_settings.MEMORY_VEC_TOP_K
     near = leg.store.search(query.owner, leg.query_vector, depth, rows)
-    if query.strategy == "semantic":
-        hits = _rank_by_distance(rows, near)
-    else:
-        hits = _fuse_legs(rows, near, query)
-    if not near:
-        # Nothing is indexed for this owner, or nothing of it may be used: keywords see more (T6).
-        outcome = _search_by_keywords(query, EMPTY_VECTORS)
-    else:
-        outcome = SearchOutcome(hits, query.strategy)
+    # No hit: nothing is indexed for this owner, or nothing of it may be used. Keywords see more (T6).
+    outcome = _search_near(query, rows, near) if near else _search_by_keywords(query, EMPTY_VECTORS)
     return replace(
         outcome,
         embedding_source=leg.embedding_source,
         embedding_model=leg.embedding_model,
         vector_store=leg.store.name,
     )
+
+
+def _search_near(query: SearchQuery, rows: MemoryQuerySet, near: list[VectorHit]) -> SearchOutcome:
+    hits = _rank_by_distance(rows, near) if query.strategy == "semantic" else _fuse_legs(rows, near, query)
+    return SearchOutcome(hits, query.strategy)
 
 
 def _rank_by_distance(rows: MemoryQuerySet, near: list[VectorHit]) -> list[SearchHit]:

@@ -20,7 +20,7 @@ def rank_by_fulltext(rows: MemoryQuerySet, text: str, owner: str | None, limit: 
     expression = make_match_expression(text, owner)
     if expression is None:
         return []
-    matches = rows.extra(  # noqa: S610  # no user text in the SQL: the expression is a bound parameter
+    matches = rows.extra(  # no user text in the SQL: the expression is a bound parameter
         tables=["memory_fts"],
         where=["memory_fts.rowid = memories.memory_id", "memory_fts MATCH %s"],
         params=[expression],
@@ -35,5 +35,3 @@ def count_fulltext_rows() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM memory_fts_docsize")
         return int(cursor.fetchone()[0])
-
-

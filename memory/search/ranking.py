@@ -54,9 +54,7 @@ def fuse_reciprocal_ranks(rankings: Iterable[Sequence[int]], rrf_k: int) -> dict
     return scores
 
 
-def walk_budget(
-    ranked: Sequence[Item], max_tokens: int, count_tokens: Callable[[Item], int]
-) -> list[tuple[Item, int]]:
+def walk_budget(ranked: Sequence[Item], max_tokens: int, count_tokens: Callable[[Item], int]) -> list[tuple[Item, int]]:
     """Take items in rank order while they fit; stop at the first that does not (contract B8).
 
     The first item is taken whatever it costs: a search that matched never ends with nothing.

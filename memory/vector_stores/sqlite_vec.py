@@ -6,7 +6,7 @@ beside a big one gets all of its own. Chunks are small because each owner fills 
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.db import connection, transaction
@@ -107,10 +107,8 @@ class SqliteVecStore:
     def _find_nearest(
         self, owner: str | None, vector: Vector, k: int, within: MemoryQuerySet | None
     ) -> list[VectorHit]:
-        statement = (
-            f"SELECT memory_id, distance FROM {self.table} WHERE embedding MATCH {self._value()} AND k = %s"
-        )
-        parameters: list[object] = [self._encode(vector), k]
+        statement = f"SELECT memory_id, distance FROM {self.table} WHERE embedding MATCH {self._value()} AND k = %s"
+        parameters: list[Any] = [self._encode(vector), k]
         if owner is not None:
             statement, parameters = f"{statement} AND owner = %s", [*parameters, owner]
         if within is not None:
@@ -126,14 +124,15 @@ class SqliteVecStore:
 
     def _encode(self, vector: Vector) -> bytes:
         if self.is_int8:
-            return np.clip(np.rint(vector * self._int8_scale), -127, 127).astype(np.int8).tobytes()
-        return vector.astype(np.float32).tobytes()
+            vector = np.clip(np.rint(vector * self._int8_scale), -127, 127)
+        return bytes(vector.astype(np.int8 if self.is_int8 else np.float32).tobytes())
 
     def _decode(self, blob: bytes) -> Vector:
         if not self.is_int8:
             return np.frombuffer(blob, np.float32).reshape(-1, self.dimensions)
-        matrix = np.frombuffer(blob, np.int8).reshape(-1, self.dimensions).astype(np.float32)
-        return (matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+        matrix: Vector = np.frombuffer(blob, np.int8).reshape(-1, self.dimensions).astype(np.float32)
+        matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
+        return matrix
 
 
 def batched_ids(memory_ids: Iterable[int]) -> Iterable[list[int]]:

@@ -84,9 +84,7 @@ def test_a_job_whose_worker_died_is_taken_up_again_and_the_dead_worker_can_no_lo
 @pytest.mark.django_db
 def test_a_job_that_keeps_killing_its_worker_ends_dead():
     job_id = queue.enqueue("remember", {"number": 1})
-    Job.objects.filter(pk=job_id).update(
-        state="running", attempts=6, lease_until=timezone.now() - timedelta(seconds=1)
-    )
+    Job.objects.filter(pk=job_id).update(state="running", attempts=6, lease_until=timezone.now() - timedelta(seconds=1))
     assert queue.claim_next() is None
     job = Job.objects.get(pk=job_id)
     assert (job.state, job.error) == ("dead", "its worker died 6 times while doing it")

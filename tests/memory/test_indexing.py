@@ -26,7 +26,9 @@ class FakeEmbedder:
         self.calls: list[list[str]] = []
 
     def resolve(self, config):
-        return EmbeddingResolution("static", self.model, self.dimensions, f"static:{self.model}:{self.dimensions}", "ok")
+        return EmbeddingResolution(
+            "static", self.model, self.dimensions, f"static:{self.model}:{self.dimensions}", "ok"
+        )
 
     def embed_documents(self, config, texts, *, timeout_seconds=30.0):
         self.calls.append(list(texts))

@@ -51,9 +51,7 @@ def test_a_change_goes_through_services_and_keeps_what_is_not_shown_for_change(
     assert after.updated_at > stored.updated_at
 
 
-def test_a_key_that_the_owner_has_elsewhere_is_refused_in_the_form(
-    browser: Client, api: Api, stored: Memory
-) -> None:
+def test_a_key_that_the_owner_has_elsewhere_is_refused_in_the_form(browser: Client, api: Api, stored: Memory) -> None:
     api.remember(key="taken", apiKeyId="A")
     page = browser.post(f"{LIST}{stored.pk}/change/", {"type": "factual", "key": "taken", "content": "c"})
     assert page.status_code == 200
@@ -64,17 +62,13 @@ def test_memories_are_deleted_one_by_one_and_together(browser: Client, api: Api,
     others = [Memory.objects.get(uuid=api.remember(key=f"k{number}")["id"]) for number in range(2)]
     browser.post(f"{LIST}{stored.pk}/delete/", {"post": "yes"})
     assert not Memory.objects.filter(pk=stored.pk).exists()
-    browser.post(
-        LIST, {"action": "delete_selected", "_selected_action": [row.pk for row in others], "post": "yes"}
-    )
+    browser.post(LIST, {"action": "delete_selected", "_selected_action": [row.pk for row in others], "post": "yes"})
     assert not Memory.objects.exists()
     assert api.get("/api/memory", {"q": "c"}).json()["total"] == 0
 
 
 def test_no_admin_page_needs_what_the_content_policy_forbids(browser: Client, stored: Memory) -> None:
-    forbidden = re.compile(
-        r"""<script(?![^>]*(?:src=|application/json))|<style|\sstyle=|\son[a-z]+=|javascript:"""
-    )
+    forbidden = re.compile(r"""<script(?![^>]*(?:src=|application/json))|<style|\sstyle=|\son[a-z]+=|javascript:""")
     for route in (
         "/admin/",
         LIST,

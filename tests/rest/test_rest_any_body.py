@@ -41,9 +41,7 @@ def check(answer: Any) -> None:
         assert told["error"]["message"]
 
 
-FUNCTION_SCOPED = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
+FUNCTION_SCOPED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 
 
 @FUNCTION_SCOPED
@@ -91,9 +89,7 @@ def test_no_settings_make_the_server_fail(api: Api, body: bytes) -> None:
 
 
 @FUNCTION_SCOPED
-@given(
-    query=st.dictionaries(st.sampled_from(["limit", "page", "offset", "type", "q", "apiKeyId", "category"]), TEXTS)
-)
+@given(query=st.dictionaries(st.sampled_from(["limit", "page", "offset", "type", "q", "apiKeyId", "category"]), TEXTS))
 def test_no_query_makes_the_server_fail(api: Api, query: dict[str, str]) -> None:
     clean = {name: text.encode("utf-8", "surrogatepass") for name, text in query.items()}
     check(api.get("/api/memory", clean))

@@ -106,14 +106,10 @@ def test_a_staff_session_needs_the_form_token_to_change_things(stored: dict[str,
     for content_type in ("application/json", "text/plain", "multipart/form-data; boundary=x", ""):
         refused = browser.generic("POST", "/api/memory", '{"key":"k2","content":"c"}', content_type=content_type)
         assert (refused.status_code, refused["content-type"]) == (403, "application/json"), content_type
-    assert (
-        browser.put("/api/settings/memory", {"enabled": True}, content_type="application/json").status_code == 403
-    )
+    assert browser.put("/api/settings/memory", {"enabled": True}, content_type="application/json").status_code == 403
     browser.get("/admin/login/")
     browser.cookies["csrftoken"] = "t" * 32
-    accepted = browser.post(
-        "/api/memory", body, content_type="application/json", headers={"x-csrftoken": "t" * 32}
-    )
+    accepted = browser.post("/api/memory", body, content_type="application/json", headers={"x-csrftoken": "t" * 32})
     assert accepted.status_code == 200
 
 

@@ -163,9 +163,7 @@ def test_rw_060_a_second_delete_is_a_404(api: Api) -> None:
         ("OPTIONS", "/api/memory", "GET, POST, HEAD"),
     ],
 )
-def test_a_verb_that_is_not_offered_is_a_405_with_those_that_are(
-    api: Api, verb: str, route: str, allowed: str
-) -> None:
+def test_a_verb_that_is_not_offered_is_a_405_with_those_that_are(api: Api, verb: str, route: str, allowed: str) -> None:
     answer = api.send(verb, route)
     assert answer.status_code == 405
     assert answer.json()["error"]["code"] == "method_not_allowed"

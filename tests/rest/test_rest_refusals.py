@@ -138,9 +138,7 @@ def test_a_number_that_is_no_number_is_refused_by_name(api: Api) -> None:
     assert fields_of(answer) == {"metadata.n"}
 
 
-@pytest.mark.parametrize(
-    "content_type", ["text/plain", "", "application/x-www-form-urlencoded", "multipart/form-data"]
-)
+@pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_rw_060_the_content_type_does_not_matter(api: Api, content_type: str) -> None:
     answer = api.post("/api/memory", {"key": "k", "content": "c"}, content_type=content_type)
     assert answer.status_code == 200

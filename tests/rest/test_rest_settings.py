@@ -172,9 +172,7 @@ def test_rw_085_the_ends_of_the_ranges_are_accepted(api: Api) -> None:
         assert (answer.status_code, answer.json()[name]) == (200, value)
 
 
-@pytest.mark.parametrize(
-    "name", ["embeddingProviderModel", "customBaseUrl", "customModelId", "rerankProviderModel"]
-)
+@pytest.mark.parametrize("name", ["embeddingProviderModel", "customBaseUrl", "customModelId", "rerankProviderModel"])
 def test_an_empty_text_is_null(api: Api, name: str) -> None:
     for empty in ("", "   ", None):
         api.put(SETTINGS, {name: OTHERS[name]})

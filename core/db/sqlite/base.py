@@ -73,6 +73,7 @@ class DatabaseOperations(DjangoOperations):
 
 class DatabaseWrapper(django_base.DatabaseWrapper):
     Database = Database
+    init_commands: list[str]
     ops_class = DatabaseOperations
     operators = {**django_base.DatabaseWrapper.operators, "icontains": r"LIKE CASEFOLD(%s) ESCAPE '\'"}
 
