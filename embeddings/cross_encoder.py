@@ -1,0 +1,160 @@
+"""How relevant texts are to a query, judged by a cross-encoder on this machine's CPU. Optional, like
+sentence-transformers that runs it.
+
+A model is a folder or a model of the hub. Asking uses what lies on this machine; `prepare_cross_encoder` fetches what
+doesn't.
+"""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+import structlog
+from django.conf import settings
+
+from core.errors import AppError
+from core.outbound import Deadline
+from embeddings.hub import HubError, download_model
+from embeddings.model_files import find_folder, label_model
+from embeddings.texts import cut_to_tokens
+from embeddings.transformers import INSTALL_LINE, PACKAGE
+
+log = structlog.get_logger(__name__)
+
+# Small batches: the clock is looked at between them.
+BATCH_PAIRS: Final = 4
+# The usual window of 512 tokens holds both; the tokenizer cuts exactly, this only saves its time.
+MAX_TEXT_TOKENS: Final = 2_000.0
+
+_LOCK: Final = Lock()
+_LOADED: Final[dict[str, "_LoadedModel"]] = {}
+_PREPARING: Final = Lock()
+_FAILED_DOWNLOADS: Final[dict[str, str]] = {}
+
+Pair = tuple[str, str]
+
+
+class CrossEncoderError(AppError):
+    """The texts could not be judged; the message is for operators and holds no path."""
+
+    code = "cross_encoder_failed"
+
+
+@dataclass(frozen=True)
+class _LoadedModel:
+    """`score` gives pairs of query and text one raw number each; it is called by one thread at a time."""
+
+    score: Callable[[list[Pair]], Any]
+
+
+def find_obstacle(name: str) -> str | None:
+    """Return why the model called `name` can't be used now and what to do; None when it can. Loads nothing."""
+    if importlib.util.find_spec(PACKAGE) is None:
+        return f"sentence-transformers is not installed: {INSTALL_LINE}"
+    if find_folder(name) is None:
+        why_not = _FAILED_DOWNLOADS.get(name, "saving the setting again has it fetched")
+        return f"the model {label_model(name)} is not on this machine: {why_not}"
+    return None
+
+
+def prepare_cross_encoder(name: str) -> None:
+    """Fetch the model if it isn't on this machine. May take minutes: for background jobs only."""
+    with _PREPARING:
+        if importlib.util.find_spec(PACKAGE) is None or find_folder(name) is not None:
+            return
+        try:
+            download_model(name, None)
+        except HubError as error:
+            log.warning("embeddings.cross_encoder.not_downloaded", model=label_model(name), reason=str(error))
+            _FAILED_DOWNLOADS[name] = f"{error}; saving the setting again tries once more"
+        else:
+            _FAILED_DOWNLOADS.pop(name, None)
+
+
+def score_texts(name: str, query: str, texts: Sequence[str], *, timeout_seconds: float) -> list[float]:
+    """Return for each text, in order, how relevant it is to `query`: 0 (not at all) to 1.
+
+    Raises `CrossEncoderError`, also when the time is over. A model that takes longer to load goes on loading, so that
+    a later call finds it there.
+    """
+    obstacle = find_obstacle(name)
+    if obstacle is not None:
+        raise CrossEncoderError(obstacle)
+    deadline = Deadline(timeout_seconds)
+    future = _get_pool().submit(_score, name, query, list(texts), deadline)
+    try:
+        return future.result(timeout_seconds)
+    except TimeoutError:
+        future.cancel()
+        raise _tell_slow(name) from None
+
+
+def _score(name: str, query: str, texts: list[str], deadline: Deadline) -> list[float]:
+    """Judge similar lengths together, since a batch takes as long as its longest text."""
+    model = _load(name)
+    pairs = [(query, cut_to_tokens(text, MAX_TEXT_TOKENS)) for text in texts]
+    by_length = sorted(range(len(pairs)), key=lambda position: len(pairs[position][1]))
+    scores = np.zeros(len(pairs))
+    for start in range(0, len(by_length), BATCH_PAIRS):
+        if deadline.seconds_left() <= 0:
+            raise _tell_slow(name)
+        batch = by_length[start : start + BATCH_PAIRS]
+        scores[batch] = _read_scores(model.score([pairs[position] for position in batch]), len(batch), name)
+    return [float(score) for score in 1 / (1 + np.exp(-np.clip(scores, -60, 60)))]
+
+
+def _read_scores(raw: Any, count: int, name: str) -> Any:
+    numbers = np.asarray(raw, dtype=np.float64)
+    if numbers.shape not in ((count,), (count, 1)):
+        raise CrossEncoderError(f"The model {label_model(name)} is no reranker: it gives more than one score a text")
+    if not np.isfinite(numbers).all():
+        raise CrossEncoderError(f"The model {label_model(name)} gave a score that is not finite")
+    return numbers.reshape(count)
+
+
+def _tell_slow(name: str) -> CrossEncoderError:
+    return CrossEncoderError(f"The model {label_model(name)} did not answer in time")
+
+
+def _load(name: str) -> _LoadedModel:
+    folder = find_folder(name)
+    if folder is None:
+        raise CrossEncoderError(f"The files of the model {label_model(name)} are gone")
+    key = str(folder)
+    with _LOCK:
+        loaded = _LOADED.get(key)
+        if loaded is None:
+            # One model is in use at a time: an operator who tries another one does not want to keep both.
+            _LOADED.clear()
+            loaded = _LOADED[key] = _read_model(name, folder)
+        return loaded
+
+
+def _read_model(name: str, folder: Path) -> _LoadedModel:
+    try:
+        # Here and nowhere else: both take seconds and hundreds of megabytes.
+        import torch
+        from sentence_transformers import CrossEncoder
+    except ImportError:
+        raise CrossEncoderError(f"sentence-transformers is not installed: {INSTALL_LINE}") from None
+    try:
+        torch.set_num_threads(settings.MEMORY_TRANSFORMERS_THREADS)
+        model = CrossEncoder(str(folder), device="cpu", local_files_only=True, model_kwargs={"use_safetensors": True})
+    except Exception as error:  # noqa: BLE001 - the libraries raise whatever they come upon in the files
+        log.warning("embeddings.cross_encoder.not_loaded", model=label_model(name), error=type(error).__name__)
+        raise CrossEncoderError(f"The model {label_model(name)} could not be loaded") from None
+    # Some models bring a sigmoid of their own and some none: raw numbers are the same from all.
+    raw = torch.nn.Identity()
+    return _LoadedModel(lambda pairs: model.predict(pairs, activation_fn=raw, show_progress_bar=False))
+
+
+@cache
+def _get_pool() -> ThreadPoolExecutor:
+    """One thread: two models at once would slow each other down, and who waits too long keeps its first order."""
+    return ThreadPoolExecutor(1, thread_name_prefix="cross-encoder")
