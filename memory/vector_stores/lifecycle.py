@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from core.db.sqlite import vec0
 from embeddings.base import EmbeddingConfig, EmbeddingResolution
+from embeddings.resolver import pin
 from memory.models import Memory, VectorIndex
 from memory.vector_stores.sqlite_vec import SqliteVecStore
 
@@ -63,7 +64,8 @@ def open_target(resolution: EmbeddingResolution, config: EmbeddingConfig) -> Vec
         index = VectorIndex.objects.create(
             table_name=next(name for name in TABLE_NAMES if active is None or name != active.table_name),
             signature=resolution.signature,
-            config=asdict(config),
+            # Pinned: while a new index is built, queries must go on being embedded the way this one was.
+            config=asdict(pin(config)),
             dimensions=resolution.dimensions,
             quantization=settings.MEMORY_VEC_QUANTIZATION,
             state=VectorIndex.State.ACTIVE if active is None else VectorIndex.State.BUILDING,

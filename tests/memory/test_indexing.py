@@ -43,7 +43,7 @@ class FakeEmbedder:
 
     def embed(self, text):
         if text in self.bad_texts:
-            return EmbeddingError("static", self.model, "unknown", "the vector is zero")
+            return EmbeddingError("static", self.model, "unknown", "the vector is zero", is_outage=False)
         vector = np.zeros(self.dimensions, np.float32)
         vector[{"cats": 0, "dogs": 1, "stocks": 2}.get(text, 3) % self.dimensions] = 1
         if text == "dogs":
@@ -208,6 +208,25 @@ def test_when_the_source_fails_keywords_answer_and_the_reason_is_told(embedder, 
     assert outcome.hits[0].tier == "fts5"
     assert "the source is down" in outcome.fallback_reason
     assert outcome.vector_store == "none"
+
+
+def test_a_source_that_times_out_costs_one_search_and_not_every_one(embedder, monkeypatch):
+    remember("cats")
+    runner.run_waiting_jobs()
+    asked = []
+
+    def hang(config, text, *, timeout_seconds):
+        asked.append(text)
+        raise EmbeddingError("remote", "one", "timeout", "the source did not answer in time")
+
+    monkeypatch.setattr(resolver, "embed_query", hang)
+    monkeypatch.setattr(resolver, "_paused_until", {})
+    reasons = [search("cats").fallback_reason for _ in range(3)]
+    assert asked == ["cats"]
+    assert "did not answer" in reasons[0] and "timed out a moment ago" in reasons[2]
+    monkeypatch.setattr(resolver, "_paused_until", {})
+    monkeypatch.setattr(resolver, "embed_query", embedder.embed_query)
+    assert search("cats").fallback_reason is None
 
 
 def test_an_owner_without_vectors_falls_back_to_keywords(embedder):
