@@ -1,0 +1,81 @@
+"""API keys in the admin: make one (shown once), see which are used, revoke them."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.utils.html import format_html
+
+from core.accounts import keys
+from core.accounts.models import ApiKey
+
+
+class ApiKeyForm(forms.ModelForm[ApiKey]):
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope) for scope in keys.SCOPES],
+        initial=["chat"],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="chat: use models and its own memories. manage, admin: everything under /api/.",
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ("name", "scopes")
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
+    form = ApiKeyForm
+    list_display = ("name", "prefix", "scope_list", "created_at", "last_used_at", "state")
+    search_fields = ("name", "prefix", "id")
+    actions = ("revoke_selected",)
+    show_full_result_count = False
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        if obj is None:
+            return ("name", "scopes")
+        return ("name", "scopes", "prefix", "id", "state", "created_at", "last_used_at", "revoked_at")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        return () if obj is None else ("prefix", "id", "state", "created_at", "last_used_at", "revoked_at")
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        """Only a revoked key can be deleted, one at a time: its memories would stay, with nobody to read them."""
+        return obj is not None and obj.is_revoked and super().has_delete_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        bare_key = keys.issue_key(obj)
+        text = "This is the key. Copy it now, it is not shown again: <code>{}</code>"
+        self.message_user(request, format_html(text, bare_key), messages.WARNING)
+
+    @admin.display(description="scopes")
+    def scope_list(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.display(description="state")
+    def state(self, key: ApiKey) -> str:
+        return "revoked" if key.is_revoked else "active"
+
+    @admin.action(description="Revoke the selected keys", permissions=["change"])
+    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> TemplateResponse | None:
+        """Ask first, telling how many; the confirmed form comes back here."""
+        active = list(queryset.filter(revoked_at=None))
+        if active and "confirmed" not in request.POST:
+            context = {
+                **self.admin_site.each_context(request),
+                "title": "Revoke API keys",
+                "keys": active,
+                "opts": self.model._meta,
+                "action_checkbox_name": ACTION_CHECKBOX_NAME,
+            }
+            return TemplateResponse(request, "accounts/revoke_keys.html", context)
+        count = keys.revoke_keys([key.id for key in active])
+        self.message_user(request, f"Revoked {count} of {queryset.count()} selected keys.", messages.SUCCESS)
+        return None

@@ -1,0 +1,142 @@
+"""Make, recognise and revoke API keys. A bare key exists once, in the answer of the call that made it."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+from structlog import get_logger
+
+from core.accounts.last_use import RECORDER
+from core.accounts.models import ApiKey
+from core.errors import FieldError, ForbiddenError, InvalidFieldsError, UnauthenticatedError
+
+KEY_START: Final = "omr_"
+KEY_RANDOM_BYTES: Final = 32
+PREFIX_CHARACTERS: Final = 12
+NAME_MAX_CHARACTERS: Final = 100
+SCOPES: Final = ("chat", "manage", "admin")
+MANAGING_SCOPES: Final = frozenset({"manage", "admin"})
+# The key in the environment has no row; this stands in its place.
+ENV_KEY_ID: Final = "env"
+ENV_KEY_NAME: Final = "OMNIROUTE_API_KEY"
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sent a request. `key_id` owns the memories of its chats."""
+
+    key_id: str
+    name: str
+    scopes: frozenset[str]
+
+    @property
+    def manages(self) -> bool:
+        return not self.scopes.isdisjoint(MANAGING_SCOPES)
+
+
+def create_api_key(name: str, scopes: Sequence[str] = ("chat",)) -> tuple[ApiKey, str]:
+    """Store a new key and return its row and the bare key, which can't be had again.
+
+    Raises InvalidFieldsError when the name is empty, too long or unprintable, or a scope is unknown.
+    """
+    row = ApiKey(name=name, scopes=list(scopes))
+    return row, issue_key(row)
+
+
+def issue_key(row: ApiKey) -> str:
+    """Give a row that is not stored yet its key, store it, and return the bare key; raises as `create_api_key`."""
+    row.name = row.name.strip()
+    _check_fields(row)
+    row.scopes = [scope for scope in SCOPES if scope in row.scopes]
+    bare_key = KEY_START + secrets.token_urlsafe(KEY_RANDOM_BYTES)
+    row.key_hash = hash_key(bare_key)
+    row.prefix = bare_key[:PREFIX_CHARACTERS]
+    row.save(force_insert=True)
+    log.info("accounts.key.created", key_id=row.id, prefix=row.prefix, scopes=row.scopes)
+    return bare_key
+
+
+def find_caller(bare_key: str) -> Caller | None:
+    """Return who the key belongs to; None when it is unknown or revoked. One indexed query at most."""
+    configured = settings.OMNIROUTE_API_KEY
+    if configured and hmac.compare_digest(_encode(bare_key), _encode(configured)):
+        return Caller(ENV_KEY_ID, ENV_KEY_NAME, frozenset({"admin"}))
+    try:
+        key_id, name, scopes = ApiKey.objects.values_list("id", "name", "scopes").get(
+            key_hash=hash_key(bare_key), revoked_at=None
+        )
+    except ApiKey.DoesNotExist:
+        return None
+    RECORDER.note(key_id)
+    return Caller(key_id, name, frozenset(scopes))
+
+
+def read_bearer(header: str | None) -> str | None:
+    """Return the key in an Authorization header, or None when there is none; the scheme's case does not matter."""
+    scheme, _, token = (header or "").strip().partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def identify_caller(authorization: str | None) -> Caller | None:
+    """Return the caller that an Authorization header names, or None when it names none.
+
+    For every door: HTTP, MCP, studio. Raises UnauthenticatedError when the key is wrong or revoked.
+    """
+    bare_key = read_bearer(authorization)
+    if bare_key is None:
+        return None
+    caller = find_caller(bare_key)
+    if caller is None:
+        raise UnauthenticatedError("Invalid API key", code="invalid_api_key")
+    return caller
+
+
+def require_manager(caller: Caller | None) -> Caller:
+    """Return the caller if it may manage; raises UnauthenticatedError or, without the scope, ForbiddenError."""
+    if caller is None:
+        raise UnauthenticatedError("Authentication required")
+    if not caller.manages:
+        raise ForbiddenError(
+            "API key lacks 'manage' scope. Enable it in the admin under API keys.", code="missing_scope"
+        )
+    return caller
+
+
+def find_keys(reference: str) -> list[ApiKey]:
+    """Return the keys that are called so: by id, by shown prefix, by name, or by the bare key itself."""
+    matches = Q(id=reference) | Q(prefix=reference) | Q(name=reference) | Q(key_hash=hash_key(reference))
+    return list(ApiKey.objects.filter(matches))
+
+
+def revoke_keys(key_ids: Collection[str]) -> int:
+    """Revoke those of the keys that are not revoked yet, at once and for good; return how many those were."""
+    count = ApiKey.objects.filter(id__in=key_ids, revoked_at=None).update(revoked_at=timezone.now())
+    log.info("accounts.key.revoked", key_ids=sorted(key_ids), count=count)
+    return count
+
+
+def hash_key(bare_key: str) -> str:
+    return hashlib.sha256(_encode(bare_key)).hexdigest()
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _check_fields(row: ApiKey) -> None:
+    details = []
+    if not row.name or len(row.name) > NAME_MAX_CHARACTERS or not row.name.isprintable():
+        details.append(FieldError("name", f"must be 1 to {NAME_MAX_CHARACTERS} printable characters"))
+    unknown = [scope for scope in row.scopes if scope not in SCOPES]
+    if unknown or not row.scopes:
+        details.append(FieldError("scopes", f"must be one or more of {', '.join(SCOPES)}"))
+    if details:
+        raise InvalidFieldsError(details)
