@@ -1,0 +1,100 @@
+"""Refuse request bodies that are too large before Django writes them to disk."""
+
+import asyncio
+import json
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog import get_logger
+
+from core.error_handler import build_error_body
+from core.errors import TooLargeError
+
+# A client that is still sending when the connection closes may never see the answer, so a while more is read and
+# thrown away.
+DRAIN_SECONDS: Final = 5.0
+
+log = get_logger(__name__)
+
+
+class _BodyTooLargeError(Exception):
+    """Unwinds the application that was reading the body."""
+
+
+class BodyLimit:
+    """Answers 413 to a body longer than `max_bytes`, whether its length was declared or shows while it comes."""
+
+    def __init__(self, application: ASGIApp, max_bytes: int) -> None:
+        self.application = application
+        self.max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.application(scope, receive, send)
+            return
+        if _read_declared_bytes(scope) > self.max_bytes:
+            await self._refuse(receive, send)
+            return
+        received_bytes = 0
+        has_answered = False
+
+        async def receive_counted() -> Message:
+            nonlocal received_bytes
+            message = await receive()
+            received_bytes += len(message.get("body", b""))
+            if received_bytes > self.max_bytes:
+                raise _BodyTooLargeError
+            return message
+
+        async def send_watched(message: Message) -> None:
+            nonlocal has_answered
+            has_answered = True
+            await send(message)
+
+        try:
+            await self.application(scope, receive_counted, send_watched)
+        except _BodyTooLargeError:
+            if has_answered:
+                raise
+            await self._refuse(receive, send)
+
+    async def _refuse(self, receive: Receive, send: Send) -> None:
+        log.info("http.request.too_large", limit_bytes=self.max_bytes)
+        error = TooLargeError(f"The request body is larger than {self.max_bytes} bytes")
+        body = json.dumps(build_error_body(error)).encode()
+        headers = {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            "x-content-type-options": "nosniff",
+            "connection": "close",
+        }
+        await send(
+            {
+                "type": "http.response.start",
+                "status": error.status,
+                "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+            }
+        )
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await self._drain(receive)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _drain(self, receive: Receive) -> None:
+        """Read on until the client has sent all, has left, or has sent as much again as is allowed."""
+        drained_bytes = 0
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while drained_bytes <= self.max_bytes:
+                    message = await receive()
+                    if not message.get("more_body", False):
+                        return
+                    drained_bytes += len(message.get("body", b""))
+        except TimeoutError:
+            return
+
+
+def _read_declared_bytes(scope: Scope) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value)
+    return 0

@@ -1,0 +1,57 @@
+"""The project's static files and those of every installed app, served by the process itself."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from django.apps import apps
+from django.conf import settings
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from core.error_handler import RefusedRequestError, build_error_body
+from core.errors import AppError, NotFoundError
+
+# File names carry no hash, so an old copy may be used for minutes only; after that an ETag makes asking cheap.
+CACHE_CONTROL: Final = "public, max-age=300"
+
+
+class CachedStaticFiles(StaticFiles):
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["Cache-Control"] = CACHE_CONTROL
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return response
+
+
+def build_static_application() -> Starlette:
+    """Return the application that serves everything under STATIC_URL; Django's apps must be loaded."""
+    directory: Path = settings.BASE_DIR / "static"
+    packages: list[str | tuple[str, str]] = [
+        (app.name, "static") for app in apps.get_app_configs() if (Path(app.path) / "static").is_dir()
+    ]
+    files = CachedStaticFiles(directory=directory if directory.is_dir() else None, packages=packages)
+    return Starlette(
+        routes=[Mount(settings.STATIC_URL.rstrip("/"), app=files)],
+        exception_handlers={HTTPException: _show_refusal},
+    )
+
+
+async def _show_refusal(request: Request, exception: Exception) -> Response:
+    error: AppError = NotFoundError("Not found")
+    headers = None
+    if isinstance(exception, HTTPException) and exception.status_code != NotFoundError.status:
+        error = RefusedRequestError("Method not allowed", status=exception.status_code, code="method_not_allowed")
+        headers = exception.headers
+    return JSONResponse(build_error_body(error), status_code=error.status, headers=headers)
