@@ -18,10 +18,10 @@ import numpy as np
 import structlog
 from django.conf import settings
 
-from core.errors import AppError
+from core.errors import AppError, UpstreamTimeoutError
 from core.outbound import Deadline
 from embeddings.hub import HubError, download_model
-from embeddings.model_files import find_folder, label_model
+from embeddings.model_files import find_folder, is_hub_name, label_model, read_architectures
 from embeddings.texts import cut_to_tokens
 from embeddings.transformers import INSTALL_LINE, PACKAGE
 
@@ -29,6 +29,8 @@ log = structlog.get_logger(__name__)
 
 # Small batches: the clock is looked at between them.
 BATCH_PAIRS: Final = 4
+# Endings of the classes that give a text pair a score.
+JUDGES: Final = ("ForSequenceClassification", "ForCausalLM")
 # The usual window of 512 tokens holds both; the tokenizer cuts exactly, this only saves its time.
 MAX_TEXT_TOKENS: Final = 2_000.0
 
@@ -41,7 +43,8 @@ Pair = tuple[str, str]
 
 
 class CrossEncoderError(AppError):
-    """The texts could not be judged; the message is for operators and holds no path."""
+    """The texts could not be judged; `code` is upstream_timeout when the time was over. The message, for operators,
+    holds no path."""
 
     code = "cross_encoder_failed"
 
@@ -57,9 +60,16 @@ def find_obstacle(name: str) -> str | None:
     """Return why the model called `name` can't be used now and what to do; None when it can. Loads nothing."""
     if importlib.util.find_spec(PACKAGE) is None:
         return f"sentence-transformers is not installed: {INSTALL_LINE}"
-    if find_folder(name) is None:
+    folder = find_folder(name)
+    if folder is None and not is_hub_name(name):
+        return f"{label_model(name)} is neither a model of the hub nor a folder with the weights of one"
+    if folder is None:
         why_not = _FAILED_DOWNLOADS.get(name, "saving the setting again has it fetched")
         return f"the model {label_model(name)} is not on this machine: {why_not}"
+    architectures = read_architectures(folder)
+    if architectures and not any(architecture.endswith(JUDGES) for architecture in architectures):
+        # It would be given a random head and rank by chance, without a word.
+        return f"the model {label_model(name)} is no cross-encoder"
     return None
 
 
@@ -119,7 +129,8 @@ def _read_scores(raw: Any, count: int, name: str) -> Any:
 
 
 def _tell_slow(name: str) -> CrossEncoderError:
-    return CrossEncoderError(f"The model {label_model(name)} did not answer in time")
+    message = f"The model {label_model(name)} did not answer in time"
+    return CrossEncoderError(message, code=UpstreamTimeoutError.code)
 
 
 def _load(name: str) -> _LoadedModel:

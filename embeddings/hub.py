@@ -16,9 +16,8 @@ import structlog
 from django.conf import settings
 
 from core.errors import UpstreamError, UpstreamTimeoutError
-from core.outbound import Client, check_url, sync_client, telling_upstream_errors
+from core.outbound import Client, Deadline, check_url, sync_client, telling_upstream_errors
 from embeddings.model_files import choose_cache_folder, find_weights, has_readable_weights, is_hub_name
-from embeddings.transport import Deadline
 
 log = structlog.get_logger(__name__)
 

@@ -92,6 +92,12 @@ def read_transformer_dimensions(folder: Path) -> int | None:
     return None
 
 
+def read_architectures(folder: Path) -> list[str]:
+    """Return the classes that a transformer model was saved from, such as BertForSequenceClassification."""
+    told = _read_json(folder / "config.json").get("architectures")
+    return [name for name in told if isinstance(name, str)] if isinstance(told, list) else []
+
+
 def _list_snapshots(name: str) -> list[Path]:
     """The hub cache keeps `snapshots/<commit>`, and in `refs/main` which commit is the current one."""
     root = Path(settings.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"

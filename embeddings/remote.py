@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from core.errors import OutboundRefusedError, UpstreamError, UpstreamTimeoutError
+from core.outbound import Answer, Deadline, post
 from embeddings.base import (
     EmbeddingError,
     EmbeddingResolution,
@@ -24,7 +25,6 @@ from embeddings.base import (
 )
 from embeddings.measurements import remember_dimensions
 from embeddings.texts import cut_to_tokens, estimate_tokens
-from embeddings.transport import Answer, Deadline, post
 from embeddings.wire import (
     UnusableAnswerError,
     WireOptions,

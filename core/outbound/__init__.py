@@ -3,16 +3,20 @@
 from httpx import AsyncClient, Client, Response, Timeout
 
 from core.outbound.clients import async_client, build_timeout, read_limited, sync_client, telling_upstream_errors
+from core.outbound.posting import Answer, Deadline, post
 from core.outbound.urls import check_url
 
 __all__ = [
+    "Answer",
     "AsyncClient",
     "Client",
+    "Deadline",
     "Response",
     "Timeout",
     "async_client",
     "build_timeout",
     "check_url",
+    "post",
     "read_limited",
     "sync_client",
     "telling_upstream_errors",
