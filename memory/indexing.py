@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
-from django.db.models import F, Min, Q
+from django.db.models import Count, F, Min, Q
 from django.utils import timezone
 
 from core.db.sqlite import vec0
@@ -29,6 +29,7 @@ BATCH_ROWS = 100
 # A row that failed this often is left alone until somebody asks for a reindex.
 MAX_ATTEMPTS = 8
 MAX_RETRY_SECONDS = 3600
+NO_SOURCE_ADVICE = "set staticEnabled to true, which works offline, or add the key of a provider that embeds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,18 @@ class BatchReport:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Of `total` memories, `pending` have no current vector: `due` may be tried now, `given_up` have used up their
+    tries, the rest wait, the first until `next_try_at`."""
+
+    total: int
+    pending: int
+    due: int
+    given_up: int
+    next_try_at: datetime | None
+
+
 def prepare_target() -> tuple[VectorIndex | None, str]:
     """Return the index to fill under the saved settings, or None and why there is nothing to fill."""
     if not vec0.STATUS.available:
@@ -57,9 +70,42 @@ def prepare_target() -> tuple[VectorIndex | None, str]:
     return lifecycle.open_target(resolution, config), resolution.reason
 
 
+def find_obstacle() -> str | None:
+    """Return why nothing can be indexed until an operator changes something; None when there is no such reason.
+
+    A local model that isn't on this machine yet is no obstacle: the indexing job fetches it.
+    """
+    config = load_settings().embedding
+    if not vec0.STATUS.available:
+        return vec0.STATUS.reason
+    resolution = resolve(config)
+    if resolution.source is None:
+        return f"{resolution.reason}; {NO_SOURCE_ADVICE}"
+    return resolution.reason if resolution.failure == "no_key" else None
+
+
+def read_backlog() -> Backlog:
+    """Return how many memories there are and what keeps those without a vector."""
+    rows = Memory.objects.owned_by(None)
+    pending = rows.filter(needs_reindex=True)
+    counts = pending.aggregate(
+        pending=Count("memory_id"),
+        given_up=Count("memory_id", filter=Q(index_attempts__gte=MAX_ATTEMPTS)),
+        due=Count("memory_id", filter=Q(index_attempts__lt=MAX_ATTEMPTS) & _is_due()),
+        next_try_at=Min("index_retry_at", filter=Q(index_attempts__lt=MAX_ATTEMPTS)),
+    )
+    return Backlog(total=rows.count(), **counts)
+
+
 def count_pending() -> int:
     """Memories whose vector is missing or old."""
     return Memory.objects.owned_by(None).filter(needs_reindex=True).count()
+
+
+def find_oldest_pending() -> datetime | None:
+    """When the text was written that has waited longest for its vector; None when none waits."""
+    pending = Memory.objects.owned_by(None).filter(needs_reindex=True)
+    return pending.order_by("updated_at").values_list("updated_at", flat=True).first()
 
 
 def index_batch(limit: int = BATCH_ROWS) -> BatchReport:
@@ -95,24 +141,34 @@ def _index_records(index: VectorIndex, records: Sequence[MemoryRecord], timeout_
     except EmbeddingError as error:
         logger.warning("memory.index.unavailable", reason=error.reason, source=error.source)
         return BatchReport(0, 0, is_outage=True, reason=error.message)
-    good = [(record, item) for record, item in zip(records, results, strict=True) if isinstance(item, Embedding)]
-    if index.dimensions is not None and any(item.dimensions != index.dimensions for _, item in good):
-        reason = f"the model gave {good[0][1].dimensions} dimensions where the index has {index.dimensions}"
-        logger.warning("memory.index.dimension_mismatch", reason=reason)
-        return BatchReport(0, 0, is_outage=True, reason=reason)
-    bad = [(record, item) for record, item in zip(records, results, strict=True) if isinstance(item, EmbeddingError)]
+    pairs = list(zip(records, results, strict=True))
+    good = [(record, item) for record, item in pairs if isinstance(item, Embedding)]
+    # What an outage cut off is no fault of the text: its rows stay due as they are.
+    outages = [item for _, item in pairs if isinstance(item, EmbeddingError) and item.is_outage]
+    bad = [(record, item) for record, item in pairs if isinstance(item, EmbeddingError) and not item.is_outage]
     if good:
         index = lifecycle.settle_dimensions(index, good[0][1].dimensions)
-        # First, so that the flags below, whose change in-process copies follow, are the last thing to change.
-        _keep_active_current(index, [record for record, _ in good])
-        with transaction.atomic():
-            stored = _store_vectors(index, good)
-            flags = Memory.objects.filter(memory_id__in=stored)
-            flags.update(needs_reindex=False, index_attempts=0, index_retry_at=None)
+        if any(item.signature != index.signature for _, item in good):
+            reason = f"the model answers as {good[0][1].signature} where the index holds {index.signature}"
+            logger.warning("memory.index.signature_mismatch", reason=reason)
+            return BatchReport(0, 0, is_outage=True, reason=reason)
+        _write(index, good)
     for record, item in bad:
         logger.warning("memory.index.row_failed", memory_id=record.memory_id, reason=item.reason)
     _put_off([record for record, _ in bad])
-    return BatchReport(len(good), len(bad), reason=bad[0][1].message if bad else None)
+    reasons = [item.message for _, item in bad] + [item.message for item in outages]
+    is_outage = bool(outages) and not (good or bad)
+    return BatchReport(len(good), len(bad), is_outage=is_outage, reason=next(iter(reasons), None))
+
+
+def _write(index: VectorIndex, embedded: Sequence[tuple[MemoryRecord, Embedding]]) -> None:
+    """Store the vectors and clear the flags of their rows."""
+    # First, so that the flags, whose change in-process copies follow, are the last thing to change.
+    _keep_active_current(index, [record for record, _ in embedded])
+    with transaction.atomic():
+        stored = _store_vectors(index, embedded)
+        flags = Memory.objects.filter(memory_id__in=stored)
+        flags.update(needs_reindex=False, index_attempts=0, index_retry_at=None)
 
 
 def _keep_active_current(target: VectorIndex, records: Sequence[MemoryRecord]) -> None:
@@ -167,7 +223,11 @@ def _put_off(records: Sequence[MemoryRecord]) -> None:
 
 def _select_due() -> MemoryQuerySet:
     """Rows that may be tried now."""
-    return _select_pending().filter(Q(index_retry_at__isnull=True) | Q(index_retry_at__lte=timezone.now()))
+    return _select_pending().filter(_is_due())
+
+
+def _is_due() -> Q:
+    return Q(index_retry_at__isnull=True) | Q(index_retry_at__lte=timezone.now())
 
 
 def _select_pending() -> MemoryQuerySet:

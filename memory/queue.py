@@ -6,6 +6,7 @@ from datetime import datetime
 from core.jobs.queue import enqueue, enqueue_once
 
 EXTRACT_FACTS = "memory.extract_facts"
+FETCH_MODELS = "memory.fetch_models"
 INDEX_PENDING = "memory.index_pending"
 
 
@@ -33,6 +34,14 @@ def enqueue_extraction(
     enqueue(EXTRACT_FACTS, payload)
 
 
-def enqueue_indexing(run_at: datetime | None = None) -> None:
-    """Have every memory that waits for its vector indexed; the rows themselves say which those are."""
-    enqueue_once(INDEX_PENDING, run_at=run_at)
+def enqueue_fetching() -> None:
+    """Have the local models that the settings name fetched, those too that could not be fetched before."""
+    enqueue_once(FETCH_MODELS)
+
+
+def enqueue_indexing(run_at: datetime | None = None, *, reason: str = "") -> None:
+    """Have every memory that waits for its vector indexed; the rows themselves say which those are.
+
+    `reason` says why it must wait until `run_at`.
+    """
+    enqueue_once(INDEX_PENDING, run_at=run_at, reason=reason)

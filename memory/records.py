@@ -75,18 +75,26 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A ranked memory. `keyword_score` is FTS5's raw rank (negative, lower is better); None = not in that leg."""
+    """A ranked memory. `keyword_score` is FTS5's raw rank (negative, lower is better); None = not in that leg.
+
+    `vector_rank` and `keyword_rank` are its places in the legs' own orders, from 1.
+    """
 
     record: MemoryRecord
     score: float
     tier: Tier
     vector_score: float | None = None
     keyword_score: float | None = None
+    vector_rank: int | None = None
+    keyword_rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """Hits in rank order, and which way they were found: `fallback_reason` is None when nothing degraded."""
+    """Hits in rank order, and which way they were found: `fallback_reason` is None when nothing degraded.
+
+    `rerank_reason` says why a reranker that is switched on did not reorder them.
+    """
 
     hits: list[SearchHit]
     strategy: Strategy
@@ -95,6 +103,7 @@ class SearchOutcome:
     vector_store: str = "none"
     rerank_applied: bool = False
     fallback_reason: str | None = None
+    rerank_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
 """What goes into a prompt: search, describe, walk the token budget. Preview and chat are this same call."""
 
+import time
 from dataclasses import replace
 from typing import Any, get_args
 
+from core import metrics
 from memory.backends.manager import get_primary
 from memory.config import MemorySettings
 from memory.extraction import Category, Polarity, describe_fact
 from memory.indexing import backfill_owner
 from memory.records import ChosenMemory, MemoryRecord, Retrieval, SearchOutcome, SearchQuery
+from memory.search.packing import pack_budget
 from memory.search.ranking import estimate_tokens, walk_budget
 
 # Budgets beyond this are cut to it, as in the specification (contract 6.1), in chat and preview alike.
@@ -23,8 +26,13 @@ def retrieve(query: SearchQuery, *, max_tokens: int) -> Retrieval:
     if max_tokens <= 0:
         return Retrieval([], SearchOutcome([], query.strategy), 0)
     budget = min(max_tokens, MAX_BUDGET_TOKENS)
+    started = time.perf_counter()
     outcome = get_primary().search(query)
-    kept = walk_budget(outcome.hits[: query.limit], budget, lambda hit: estimate_tokens(hit.record.content))
+    tier = outcome.hits[0].tier if outcome.hits else "none"
+    metrics.time_retrieval(tier, time.perf_counter() - started)
+    # The specification's strategies stop at the first memory that does not fit; ours passes over it.
+    choose = pack_budget if query.strategy == "adaptive" else walk_budget
+    kept = choose(outcome.hits[: query.limit], budget, lambda hit: estimate_tokens(hit.record.content))
     chosen = [ChosenMemory(hit, tokens, describe_memory(hit.record)) for hit, tokens in kept]
     return Retrieval(chosen, outcome, budget)
 

@@ -1,7 +1,5 @@
-"""Bodies and answers of memory's REST doors (contract 3 and 4): what is accepted, and how records are told."""
+"""Bodies and queries of memory's REST doors (contract 3 and 4): what is accepted, and what is made of it."""
 
-import math
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from rest_framework import serializers
@@ -10,6 +8,7 @@ from core.errors import OutboundRefusedError
 from core.fields import (
     QueryIntegerField,
     SearchTextField,
+    StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
     StrictObjectField,
@@ -25,12 +24,8 @@ from memory.config import MEMORY_SECTION
 from memory.models import HEALTH_CHECK_OWNER
 from memory.records import (
     MEMORY_TYPES,
-    ChosenMemory,
     MemoryDraft,
     MemoryFilter,
-    MemoryPage,
-    MemoryRecord,
-    Retrieval,
     SearchQuery,
 )
 
@@ -41,7 +36,7 @@ MAX_FILTER_TEXT_LENGTH: Final = 1000
 MAX_PAGE_SIZE: Final = 200
 # Far beyond every list, far below where page times limit leaves SQLite's integers.
 MAX_POSITION: Final = 2**31 - 1
-PREVIEW_STRATEGIES: Final = ("exact", "semantic", "hybrid")
+PREVIEW_STRATEGIES: Final = ("exact", "semantic", "hybrid", "adaptive")
 
 
 class MemoryListQuery(serializers.Serializer[Any]):
@@ -98,6 +93,13 @@ class RetrievePreviewBody(StrictSerializer):
     limit = StrictIntegerField(minimum=1, maximum=100, default=20)
     apiKeyId = StrictTextField(max_length=MAX_ID_LENGTH, default="", allow_blank=True)
     sessionId = StrictTextField(max_length=MAX_ID_LENGTH, default="", allow_blank=True)
+    explainMemoryId = StrictTextField(max_length=MAX_ID_LENGTH, required=False)
+
+
+class ReindexBody(StrictSerializer):
+    """Body of POST /api/memory/reindex; `force` has every memory indexed anew."""
+
+    force = StrictBooleanField(default=False)
 
 
 class BaseUrlField(SettingTextField):
@@ -164,86 +166,3 @@ def make_search_query(values: dict[str, Any], *, retention_days: int) -> SearchQ
         session_id=values["sessionId"] or None,
         limit=values["limit"],
     )
-
-
-def render_memory(record: MemoryRecord) -> dict[str, Any]:
-    """Return the Memory object of the contract."""
-    return {
-        "id": record.id,
-        "apiKeyId": record.owner,
-        "sessionId": record.session_id,
-        "type": record.type,
-        "key": record.key,
-        "content": record.content,
-        "metadata": dict(record.metadata),
-        "createdAt": render_moment(record.created_at),
-        "updatedAt": render_moment(record.updated_at),
-        "expiresAt": None if record.expires_at is None else render_moment(record.expires_at),
-    }
-
-
-def render_moment(moment: datetime) -> str:
-    """ISO 8601 in UTC with milliseconds and Z."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def render_page(
-    page: MemoryPage, *, limit: int, offset: int, tokens_used: int, cache_hits: int, cache_misses: int
-) -> dict[str, Any]:
-    """Return the answer of GET /api/memory; the page number follows from the offset."""
-    lookups = cache_hits + cache_misses
-    cache_counts = {"hits": cache_hits, "misses": cache_misses}
-    return {
-        "data": [render_memory(record) for record in page.records],
-        "total": page.total,
-        "page": offset // limit + 1,
-        "limit": limit,
-        "totalPages": math.ceil(page.total / limit),
-        "stats": {
-            "total": page.total,
-            "totalEntries": page.total,
-            "byType": page.by_type,
-            "tokensUsed": tokens_used,
-            "hitRate": cache_hits / lookups if lookups else 0.0,
-            "cacheStats": cache_counts,
-        },
-        "cacheStats": cache_counts,
-    }
-
-
-def render_retrieval(retrieval: Retrieval, *, asked_tokens: int) -> dict[str, Any]:
-    """Return the answer of retrieve-preview; `budgetMaxTokens` repeats what was asked for."""
-    outcome = retrieval.outcome
-    return {
-        "memories": [_render_chosen(item) for item in retrieval.chosen],
-        "resolution": {
-            "embeddingSource": outcome.embedding_source,
-            "embeddingModel": outcome.embedding_model,
-            "vectorStore": outcome.vector_store,
-            "strategyUsed": outcome.strategy,
-            "rerankApplied": outcome.rerank_applied,
-            "fallbackReason": outcome.fallback_reason,
-        },
-        "totalTokensUsed": retrieval.total_tokens,
-        "budgetMaxTokens": asked_tokens,
-    }
-
-
-def _render_chosen(item: ChosenMemory) -> dict[str, Any]:
-    record = item.hit.record
-    return {
-        "id": record.id,
-        "type": record.type,
-        "key": record.key,
-        "content": record.content,
-        "score": _finite_or_none(item.hit.score),
-        "tokens": item.tokens,
-        "tier": item.hit.tier,
-        "vecScore": _finite_or_none(item.hit.vector_score),
-        "ftsScore": _finite_or_none(item.hit.keyword_score),
-    }
-
-
-def _finite_or_none(number: float | None) -> float | None:
-    """JSON has neither NaN nor infinity."""
-    return number if number is not None and math.isfinite(number) else None

@@ -1,7 +1,7 @@
 """The only writers of memories. Doors validate, services decide, backends store."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,17 @@ USER_SOURCE = "user_message"
 ASSISTANT_SOURCE = "llm_response"
 # `metadata.source` of a memory whose text a person has written or rewritten; its content is injected as it stands.
 OPERATOR_SOURCE = "operator"
+# Settings that may name a local model which is not on this machine yet.
+MODEL_SETTINGS = {"embeddingSource", "staticEnabled", "transformersEnabled", "rerankEnabled", "rerankProviderModel"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexStart:
+    """`pending` memories wait for their vectors; `reason` says why no job was queued."""
+
+    is_queued: bool
+    pending: int
+    reason: str | None = None
 
 
 def create(draft: MemoryDraft) -> MemoryRecord:
@@ -61,7 +72,17 @@ def change_settings(changes: Mapping[str, Any]) -> None:
     """Save memory settings, validated before, by wire name. Another embedding has its index built from then on."""
     with transaction.atomic():
         MEMORY_SECTION.write(changes)
+        if MODEL_SETTINGS & changes.keys():
+            queue.enqueue_fetching()
         queue.enqueue_indexing()
+
+
+def start_reindex(*, is_forced: bool) -> ReindexStart:
+    """Ask for a reindex where one can be done, else leave everything as it is and say why not."""
+    obstacle = indexing.find_obstacle()
+    if obstacle is not None:
+        return ReindexStart(False, indexing.count_pending(), obstacle)
+    return ReindexStart(True, request_reindex(is_forced=is_forced))
 
 
 def request_reindex(*, is_forced: bool) -> int:
@@ -69,6 +90,7 @@ def request_reindex(*, is_forced: bool) -> int:
     with transaction.atomic():
         if is_forced:
             lifecycle.flag_all()
+            queue.enqueue_fetching()
         else:
             lifecycle.allow_retries()
         queue.enqueue_indexing()

@@ -11,25 +11,31 @@ from core.errors import NotFoundError
 from core.fields import validate_body, validate_query
 from core.json_body import read_json_object
 from core.rest_view import RestView
+from embeddings.resolver import list_embedding_providers, read_cache_statistics
 from memory import services
 from memory.backends.manager import get_primary
 from memory.config import MEMORY_SECTION, load_settings
-from memory.engine_status import read_cache_statistics
+from memory.engine_status import read_engine_status
 from memory.health import verify_pipeline
-from memory.retrieval import retrieve
+from memory.preview import preview_retrieval
+from memory.rendering import (
+    render_embedding_provider,
+    render_engine_status,
+    render_memory,
+    render_page,
+    render_preview,
+)
 from memory.serializers import (
     MemoryChangesBody,
     MemoryDraftBody,
     MemoryListQuery,
     MemorySettingsBody,
+    ReindexBody,
     RetrievePreviewBody,
     make_changes,
     make_draft,
     make_filter,
     make_search_query,
-    render_memory,
-    render_page,
-    render_retrieval,
 )
 
 log = structlog.get_logger(__name__)
@@ -89,8 +95,37 @@ class RetrievePreviewView(RestView):
     def post(self, request: Request) -> Response:
         values = validate_body(RetrievePreviewBody, read_json_object(request))
         query = make_search_query(values, retention_days=load_settings().retention_days)
-        retrieval = retrieve(query, max_tokens=values["maxTokens"])
-        return Response(render_retrieval(retrieval, asked_tokens=values["maxTokens"]))
+        explained_id = values.get("explainMemoryId")
+        preview = preview_retrieval(
+            query,
+            max_tokens=values["maxTokens"],
+            explained_id=None if explained_id is None else explained_id.lower(),
+        )
+        return Response(render_preview(preview, asked_tokens=values["maxTokens"]))
+
+
+class EngineStatusView(RestView):
+    """/api/memory/engine-status"""
+
+    def get(self, request: Request) -> Response:
+        return Response(render_engine_status(read_engine_status()))
+
+
+class EmbeddingProvidersView(RestView):
+    """/api/memory/embedding-providers"""
+
+    def get(self, request: Request) -> Response:
+        return Response({"providers": [render_embedding_provider(item) for item in list_embedding_providers()]})
+
+
+class ReindexView(RestView):
+    """/api/memory/reindex: answers at once, the work is done in the background."""
+
+    def post(self, request: Request) -> Response:
+        values = validate_body(ReindexBody, read_json_object(request))
+        started = services.start_reindex(is_forced=values["force"])
+        answer = {"started": started.is_queued, "pending": started.pending}
+        return Response(answer if started.reason is None else {**answer, "reason": started.reason})
 
 
 class MemoryHealthView(RestView):
@@ -111,7 +146,7 @@ class MemorySettingsView(RestView):
     def put(self, request: Request) -> Response:
         changes = validate_body(MemorySettingsBody, read_json_object(request))
         if changes:
-            MEMORY_SECTION.write(changes)
+            services.change_settings(changes)
             log.info("memory.settings.changed", fields=sorted(changes))
         return Response(MEMORY_SECTION.read())
 

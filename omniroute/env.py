@@ -15,6 +15,11 @@ TRUE_WORDS: Final = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS: Final = frozenset({"0", "false", "no", "off"})
 
 
+def export_text(name: str, value: str) -> None:
+    """Set a variable for a library that can't be told otherwise."""
+    os.environ[name] = value
+
+
 def read_text(name: str, default: str = "") -> str:
     return os.environ.get(name, "").strip() or default
 
@@ -57,6 +62,19 @@ def read_seconds(name: str, default: float, *, maximum: float) -> float:
         raise ImproperlyConfigured(f"{name} must be a number of seconds, not {raw!r}") from None
     if not (math.isfinite(value) and 0 < value <= maximum):
         raise ImproperlyConfigured(f"{name} must be above 0 and at most {maximum:g} seconds, not {raw}")
+    return value
+
+
+def read_fraction(name: str, default: float) -> float:
+    raw = read_text(name)
+    if not raw:
+        return default
+    try:
+        value = float(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a number from 0 to 1, not {raw!r}") from None
+    if not 0 <= value <= 1:
+        raise ImproperlyConfigured(f"{name} must be from 0 to 1, not {raw}")
     return value
 
 

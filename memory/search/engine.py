@@ -5,17 +5,23 @@ reciprocal rank, `adaptive` by score (see `memory.search.adaptive`). Each degrad
 nothing, to the newest, and says so in `fallback_reason`.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from django.conf import settings as process_settings
 from django.utils import timezone
 
-from memory.config import load_settings
+from core.providers.rerank import MAX_DOCUMENTS
+from memory.config import MemorySettings, load_settings
 from memory.models import MemoryQuerySet
 from memory.records import MemoryRecord, SearchHit, SearchOutcome, SearchQuery
 from memory.rows import load_by_ids, load_newest, select_usable
-from memory.search import keyword
+from memory.search import adaptive, keyword
+from memory.search.adaptive import Explanation
+from memory.search.matrix_scores import MatrixScores, measure_readable_share
 from memory.search.ranking import TERM_SCORE, fuse_reciprocal_ranks, score_keywords
+from memory.search.rerank import rerank_hits
 from memory.search.terms import extract_query_terms
 from memory.vector_stores.base import VectorHit
 from memory.vector_stores.resolver import NoVectors, VectorLeg, open_leg
@@ -34,37 +40,82 @@ def search(query: SearchQuery) -> SearchOutcome:
     if query.strategy == "exact":
         hits = _score_records(load_newest(select_usable(query), CANDIDATES), query.text, query.text.lower().split(), {})
         return SearchOutcome([hit for hit in hits if hit.score > 0], "exact")
-    leg = open_leg(query.text, load_settings().embedding)
-    if isinstance(leg, NoVectors):
+    settings = load_settings()
+    leg = open_leg(query.text, settings.embedding)
+    if query.strategy == "adaptive":
+        outcome = _search_adaptively(_widen_for_reranking(query, settings), leg)
+    elif isinstance(leg, NoVectors):
         outcome = _search_by_keywords(query, leg.reason)
-        return replace(outcome, embedding_source=leg.embedding_source, embedding_model=leg.embedding_model)
-    return _search_with_vectors(query, leg)
+    else:
+        outcome = _search_with_vectors(query, leg)
+    if outcome.fallback_reason is None:
+        outcome = _rerank(outcome, query, settings)
+    store = "none" if isinstance(leg, NoVectors) else leg.store.name
+    return replace(
+        outcome, embedding_source=leg.embedding_source, embedding_model=leg.embedding_model, vector_store=store
+    )
+
+
+def explain(query: SearchQuery, memory_uuid: str) -> Explanation:
+    """Tell how the adaptive search for `query` sees one memory, whether or not it finds it."""
+    leg = open_leg(query.text, load_settings().embedding)
+    minimum = process_settings.MEMORY_MIN_RELEVANCE
+    if isinstance(leg, NoVectors):
+        return adaptive.explain(query, None, None, memory_uuid, minimum_relevance=minimum)
+    return adaptive.explain(
+        query,
+        leg.query_vector,
+        MatrixScores(leg.index, leg.store),
+        memory_uuid,
+        embedder_reads=partial(measure_readable_share, leg),
+        minimum_relevance=minimum,
+    )
 
 
 def _search_with_vectors(query: SearchQuery, leg: VectorLeg) -> SearchOutcome:
     rows = select_usable(query, timezone.now())
     depth = CANDIDATES if query.strategy == "semantic" else process_settings.MEMORY_VEC_TOP_K
     near = leg.store.search(query.owner, leg.query_vector, depth, rows)
-    # No hit: nothing is indexed for this owner, or nothing of it may be used. Keywords see more (T6).
-    outcome = _search_near(query, rows, near) if near else _search_by_keywords(query, EMPTY_VECTORS)
-    return replace(
-        outcome,
-        embedding_source=leg.embedding_source,
-        embedding_model=leg.embedding_model,
-        vector_store=leg.store.name,
-    )
-
-
-def _search_near(query: SearchQuery, rows: MemoryQuerySet, near: list[VectorHit]) -> SearchOutcome:
+    if not near:
+        # Nothing is indexed for this owner, or nothing of it may be used. Keywords see more (T6).
+        return _search_by_keywords(query, EMPTY_VECTORS)
     hits = _rank_by_distance(rows, near) if query.strategy == "semantic" else _fuse_legs(rows, near, query)
     return SearchOutcome(hits, query.strategy)
+
+
+def _search_adaptively(query: SearchQuery, leg: VectorLeg | NoVectors) -> SearchOutcome:
+    minimum = process_settings.MEMORY_MIN_RELEVANCE
+    if isinstance(leg, NoVectors):
+        hits = adaptive.search_adaptive(query, None, None, minimum_relevance=minimum)
+        return SearchOutcome(hits, query.strategy, fallback_reason=leg.reason)
+    hits = adaptive.search_adaptive(
+        query,
+        leg.query_vector,
+        MatrixScores(leg.index, leg.store),
+        embedder_reads=partial(measure_readable_share, leg),
+        minimum_relevance=minimum,
+    )
+    return SearchOutcome(hits, query.strategy)
+
+
+def _rerank(outcome: SearchOutcome, query: SearchQuery, settings: MemorySettings) -> SearchOutcome:
+    if not (settings.rerank_enabled and settings.rerank_provider_model):
+        return outcome
+    reranking = rerank_hits(settings.rerank_provider_model, query.text, query.strategy, outcome.hits)
+    return replace(outcome, hits=reranking.hits, rerank_applied=reranking.is_applied, rerank_reason=reranking.reason)
+
+
+def _widen_for_reranking(query: SearchQuery, settings: MemorySettings) -> SearchQuery:
+    """A reranker looks at more than is wanted in the end; `retrieval` cuts to the limit."""
+    is_reranked = settings.rerank_enabled and settings.rerank_provider_model
+    return replace(query, limit=max(query.limit, MAX_DOCUMENTS)) if is_reranked else query
 
 
 def _rank_by_distance(rows: MemoryQuerySet, near: list[VectorHit]) -> list[SearchHit]:
     records = load_by_ids(rows, [hit.memory_id for hit in near])
     return [
-        SearchHit(records[hit.memory_id], hit.similarity, "vector", vector_score=hit.similarity)
-        for hit in near
+        SearchHit(records[hit.memory_id], hit.similarity, "vector", vector_score=hit.similarity, vector_rank=rank)
+        for rank, hit in enumerate(near, start=1)
         if hit.memory_id in records
     ]
 
@@ -77,8 +128,17 @@ def _fuse_legs(rows: MemoryQuerySet, near: list[VectorHit], query: SearchQuery) 
     similarities = {hit.memory_id: hit.similarity for hit in near}
     fused = fuse_reciprocal_ranks([list(ranks), list(similarities)], process_settings.MEMORY_RRF_K)
     records = load_by_ids(rows, fused)
+    vector_ranks, keyword_ranks = _number(similarities), _number(ranks)
     hits = [
-        SearchHit(records[memory_id], score, "hybrid-rrf", similarities.get(memory_id), ranks.get(memory_id))
+        SearchHit(
+            records[memory_id],
+            score,
+            "hybrid-rrf",
+            similarities.get(memory_id),
+            ranks.get(memory_id),
+            vector_ranks.get(memory_id),
+            keyword_ranks.get(memory_id),
+        )
         for memory_id, score in fused.items()
         if memory_id in records
     ]
@@ -114,12 +174,19 @@ def _score_records(
     A row that FTS5 matched by the stem of a word ("databases" - "database") counts as one occurrence of it.
     """
     phrase = text.strip().lower()
+    keyword_ranks = _number(ranks)
     hits = []
     for record in records:
         score = score_keywords(record, phrase, terms)
         rank = ranks.get(record.memory_id)
         if rank is not None:
             score = max(score, TERM_SCORE)
-        hits.append(SearchHit(record, score, "fts5", keyword_score=rank))
+        place = keyword_ranks.get(record.memory_id)
+        hits.append(SearchHit(record, score, "fts5", keyword_score=rank, keyword_rank=place))
     hits.sort(key=lambda hit: (-hit.score, hit.keyword_score or 0.0, -hit.record.created_at.timestamp()))
     return hits
+
+
+def _number(ranked: Iterable[int]) -> dict[int, int]:
+    """Places from 1 of ids in rank order."""
+    return {memory_id: place for place, memory_id in enumerate(ranked, start=1)}

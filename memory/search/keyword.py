@@ -1,6 +1,6 @@
 """The keyword tier: FTS5 candidates from SQLite. The only module of `search` that speaks FTS5's SQL."""
 
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from memory.models import MemoryQuerySet
 from memory.search.terms import make_match_expression
@@ -8,7 +8,24 @@ from memory.search.terms import make_match_expression
 
 def has_fulltext_index() -> bool:
     """True when this database has the full-text index (SQLite built with FTS5, migrations applied)."""
-    return connection.vendor == "sqlite" and "memory_fts" in connection.introspection.table_names()
+    if connection.vendor != "sqlite":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM sqlite_master WHERE name = 'memory_fts'")
+        return cursor.fetchone() is not None
+
+
+def find_fulltext_fault() -> str | None:
+    """Ask the full-text index something; return why it can't answer and what to do, None when it can."""
+    if not has_fulltext_index():
+        return "this database has no full-text index; SQLite needs FTS5, then run manage.py migrate"
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT rowid FROM memory_fts WHERE memory_fts MATCH '\"probe\"' LIMIT 1")
+            cursor.fetchall()
+    except DatabaseError as error:
+        return f"the full-text index can't be read ({error}); this SQLite may lack FTS5, see SQLITE_DRIVER"
+    return None
 
 
 def rank_by_fulltext(rows: MemoryQuerySet, text: str, owner: str | None, limit: int) -> list[tuple[int, float]]:
@@ -35,3 +52,16 @@ def count_fulltext_rows() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM memory_fts_docsize")
         return int(cursor.fetchone()[0])
+
+
+def merge_fulltext(pages: int) -> bool:
+    """Merge some of the index's segments, about `pages` pages, in a short transaction; False when none is left to do.
+
+    FTS5 counts its own writes, and says by them whether it did anything.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT total_changes()")
+        before = cursor.fetchone()[0]
+        cursor.execute("INSERT INTO memory_fts(memory_fts, rank) VALUES ('merge', %s)", [pages])
+        cursor.execute("SELECT total_changes()")
+        return bool(cursor.fetchone()[0] - before >= 2)

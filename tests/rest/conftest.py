@@ -8,6 +8,8 @@ import pytest
 from django.db import connections
 from rest_api import MANAGEMENT_KEY, Api
 
+from tests.engine import embedding_api, fresh_engine, tiny_model_folder  # noqa: F401
+
 
 @pytest.fixture
 def anonymous() -> Api:

@@ -120,7 +120,7 @@ def test_rw_075_a_failure_shows_neither_traceback_nor_settings(api: Api, setting
     def fail(*args: object, **kwargs: object) -> None:
         raise RuntimeError("sk-test-LEAKME at /srv/app/file.py")
 
-    monkeypatch.setattr("memory.views.retrieve", fail)
+    monkeypatch.setattr("memory.views.preview_retrieval", fail)
     answer = api.post("/api/memory/retrieve-preview", {"query": "x"})
     text = answer.content.decode()
     assert answer.status_code == 500

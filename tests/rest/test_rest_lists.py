@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rest_api import Api, fields_of
 
+from embeddings.cache import CacheStatistics
 from memory import views
-from memory.engine_status import CacheStatistics
 from memory.models import Memory
 
 pytestmark = pytest.mark.django_db
@@ -101,7 +101,7 @@ def test_the_text_filter_knows_unicode_and_takes_wildcards_as_letters(api: Api) 
 
 
 def test_the_hit_rate_is_that_of_the_cache(api: Api, monkeypatch: Any) -> None:
-    monkeypatch.setattr(views, "read_cache_statistics", lambda: CacheStatistics(hits=3, misses=1))
+    monkeypatch.setattr(views, "read_cache_statistics", lambda: CacheStatistics(hits=3, misses=1, size=2))
     answer = api.get("/api/memory").json()
     assert answer["stats"]["hitRate"] == 0.75
     assert answer["stats"]["cacheStats"] == answer["cacheStats"] == {"hits": 3, "misses": 1}

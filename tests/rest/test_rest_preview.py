@@ -22,19 +22,23 @@ def test_a_preview_tells_what_was_chosen_and_how(api: Api) -> None:
     memory = api.remember(key="db", content="Postgres is the database", apiKeyId="A")
     answer = api.post(PREVIEW, {"query": "which database", "apiKeyId": "A", "maxTokens": 9000})
     told = answer.json()
-    assert told.keys() == {"memories", "resolution", "totalTokensUsed", "budgetMaxTokens"}
+    assert told.keys() == {"memories", "resolution", "totalTokensUsed", "budgetMaxTokens", "cut"}
     (chosen,) = told["memories"]
-    assert chosen.keys() == {"id", "type", "key", "content", "score", "tokens", "tier", "vecScore", "ftsScore"}
+    assert chosen.keys() == {
+        "id", "type", "key", "content", "score", "tokens", "tier", "vecScore", "ftsScore",
+        "rank", "vectorRank", "keywordRank", "keptByBudget",
+    }  # fmt: skip
     assert (chosen["id"], chosen["key"], chosen["type"]) == (memory["id"], "db", "factual")
     assert (chosen["tokens"], told["totalTokensUsed"], told["budgetMaxTokens"]) == (6, 6, 9000)
     assert chosen["tier"] in {"fts5", "vector", "hybrid-rrf"}
     assert told["resolution"].keys() == {
-        "embeddingSource", "embeddingModel", "vectorStore", "strategyUsed", "rerankApplied", "fallbackReason",
+        "embeddingSource", "embeddingModel", "vectorStore", "strategyUsed", "rerankApplied", "rerankReason",
+        "fallbackReason",
     }  # fmt: skip
     assert told["resolution"]["strategyUsed"] == "hybrid"
 
 
-@pytest.mark.parametrize("strategy", ["exact", "semantic", "hybrid"])
+@pytest.mark.parametrize("strategy", ["exact", "semantic", "hybrid", "adaptive"])
 def test_every_strategy_answers_and_is_echoed(api: Api, strategy: str) -> None:
     api.remember(content="green tea")
     answer = api.post(PREVIEW, {"query": "tea", "strategy": strategy})
@@ -92,7 +96,7 @@ def test_rw_010_a_missing_query_is_refused(api: Api, body: Any) -> None:
         "AND",
     ],
 )
-@pytest.mark.parametrize("strategy", ["exact", "semantic", "hybrid"])
+@pytest.mark.parametrize("strategy", ["exact", "semantic", "hybrid", "adaptive"])
 def test_rw_010_a_query_without_words_is_answered(api: Api, query: str, strategy: str) -> None:
     api.remember(content="something else")
     contents(api.post(PREVIEW, {"query": query, "strategy": strategy}))
@@ -115,6 +119,8 @@ def test_rw_010_a_query_without_words_is_answered(api: Api, query: str, strategy
         ({"apiKeyId": 5}, "apiKeyId"),
         ({"apiKeyId": None}, "apiKeyId"),
         ({"apiKeyId": "\0"}, "apiKeyId"),
+        ({"explainMemoryId": 5}, "explainMemoryId"),
+        ({"explainMemoryId": ""}, "explainMemoryId"),
         ({"foo": 1}, "foo"),
         ({"offset": 1}, "offset"),
     ],
@@ -133,7 +139,7 @@ def store_two_owners(api: Api) -> None:
         api.remember(key="code", content=f"my locker code is {code}", apiKeyId=owner, sessionId="s")
 
 
-@pytest.mark.parametrize("strategy", ["exact", "semantic", "hybrid"])
+@pytest.mark.parametrize("strategy", ["exact", "semantic", "hybrid", "adaptive"])
 def test_rw_076_a_preview_never_shows_another_owner(api: Api, strategy: str) -> None:
     store_two_owners(api)
 

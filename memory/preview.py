@@ -1,0 +1,182 @@
+"""What a chat would get, with the report: what the budget cut, and why a memory was or was not chosen.
+
+The retrieval is the very call that a chat makes; everything here only reads.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from django.conf import settings as process_settings
+
+from memory.records import ChosenMemory, Retrieval, SearchHit, SearchQuery
+from memory.retrieval import describe_memory, retrieve
+from memory.search import engine
+from memory.search.explanation import Exclusion, Places, find_exclusion, find_places
+from memory.search.ranking import estimate_tokens
+
+Verdict = (
+    Exclusion
+    | Literal["chosen", "cut_by_budget", "cut_by_limit", "outranked", "not_matched", "below_minimum_relevance"]
+)
+
+EXCLUSIONS: dict[Exclusion, str] = {
+    "not_stored": "No memory has this id.",
+    "other_owner": "It belongs to another API key.",
+    "expired": "It has expired.",
+    "beyond_retention": "It was not stored or refreshed within the last {days} days (retentionDays).",
+    "other_session": "It belongs to another session than the one that was searched.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`rank` is the place in the search's order among `candidates`, None for a memory that is not in it; `told`
+    is the verdict in a sentence. The legs' ranks say where each leg saw it, also below what a search takes."""
+
+    memory_id: str
+    verdict: Verdict
+    told: str
+    candidates: int
+    rank: int | None = None
+    hit: SearchHit | None = None
+    tokens: int | None = None
+    vector_rank: int | None = None
+    keyword_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`ranks` are the places in the search's order by memory_id; `cut` is what the limit let pass and the budget
+    did not, in that order."""
+
+    retrieval: Retrieval
+    ranks: dict[int, int]
+    cut: list[ChosenMemory]
+    explanation: Explanation | None
+
+
+def preview_retrieval(query: SearchQuery, *, max_tokens: int, explained_id: str | None = None) -> Preview:
+    """Retrieve as a chat would; `explained_id` asks about one memory by its UUID."""
+    retrieval = retrieve(query, max_tokens=max_tokens)
+    ranks = {hit.record.memory_id: rank for rank, hit in enumerate(retrieval.outcome.hits, start=1)}
+    kept = {item.hit.record.memory_id for item in retrieval.chosen}
+    within_limit = retrieval.outcome.hits[: query.limit]
+    cut = [_weigh(hit) for hit in within_limit if hit.record.memory_id not in kept]
+    explanation = None if explained_id is None else _explain(query, retrieval, explained_id)
+    return Preview(retrieval, ranks, cut, explanation)
+
+
+def _weigh(hit: SearchHit) -> ChosenMemory:
+    return ChosenMemory(hit, estimate_tokens(hit.record.content), describe_memory(hit.record))
+
+
+def _explain(query: SearchQuery, retrieval: Retrieval, memory_uuid: str) -> Explanation:
+    hits = retrieval.outcome.hits
+    for rank, hit in enumerate(hits, start=1):
+        if hit.record.id == memory_uuid:
+            return _explain_ranked(query, retrieval, hit, rank)
+    exclusion = find_exclusion(query, memory_uuid)
+    if exclusion is not None:
+        told = EXCLUSIONS[exclusion].format(days=query.retention_days)
+        return Explanation(memory_uuid, exclusion, told, len(hits))
+    if query.strategy == "adaptive" and query.text.strip():
+        return _explain_adaptive(query, memory_uuid, len(hits))
+    places = find_places(query, memory_uuid)
+    if places is None:
+        return Explanation(memory_uuid, "not_stored", "It has gone in this moment.", len(hits))
+    is_by_age = query.strategy == "exact" or not query.text.strip() or _are_stand_ins(retrieval)
+    return _explain_absent(query, memory_uuid, places, len(hits), is_by_age=is_by_age)
+
+
+def _are_stand_ins(retrieval: Retrieval) -> bool:
+    """True when nothing matched in a degraded search, so that the newest were taken."""
+    is_degraded = retrieval.outcome.fallback_reason is not None
+    return is_degraded and all(hit.score == 0 for hit in retrieval.outcome.hits)
+
+
+def _explain_ranked(query: SearchQuery, retrieval: Retrieval, hit: SearchHit, rank: int) -> Explanation:
+    count, tokens = len(retrieval.outcome.hits), estimate_tokens(hit.record.content)
+    if query.strategy == "adaptive":
+        # It ranks everything and hands out no more than the limit.
+        count = max(count, engine.explain(query, hit.record.id).candidates)
+    verdict: Verdict
+    if any(item.hit.record.memory_id == hit.record.memory_id for item in retrieval.chosen):
+        verdict, told = "chosen", f"It was chosen as number {rank} of {count}."
+    elif rank > query.limit:
+        verdict, told = "cut_by_limit", f"It is number {rank} of {count}, and the limit is {query.limit}."
+    else:
+        verdict = "cut_by_budget"
+        told = (
+            f"It is number {rank} of {count}; the {tokens} tokens it needs were not left of "
+            f"{retrieval.budget_tokens} when its turn came."
+        )
+        if query.strategy != "adaptive" and rank > len(retrieval.chosen) + 1:
+            told = (
+                f"It is number {rank} of {count}, and the budget of {retrieval.budget_tokens} tokens ended at "
+                f"number {len(retrieval.chosen) + 1}."
+            )
+    return Explanation(hit.record.id, verdict, told, count, rank, hit, tokens, hit.vector_rank, hit.keyword_rank)
+
+
+def _explain_adaptive(query: SearchQuery, memory_uuid: str, count: int) -> Explanation:
+    seen = engine.explain(query, memory_uuid)
+    verdict: Verdict
+    if seen.excluded_by == "below minimum relevance":
+        minimum = process_settings.MEMORY_MIN_RELEVANCE
+        verdict = "below_minimum_relevance"
+        told = f"Its relevance of {seen.relevance or 0:.2f} is below the minimum of {minimum} (MEMORY_MIN_RELEVANCE)."
+    elif seen.rank is None:
+        verdict, told = "not_matched", "Neither its words nor its meaning speak for it."
+    else:
+        verdict = "cut_by_limit"
+        told = f"It is number {seen.rank} of {seen.candidates}, and the limit is {query.limit}."
+    return Explanation(
+        memory_uuid,
+        verdict,
+        told,
+        seen.candidates or count,
+        seen.rank,
+        vector_rank=seen.vector_rank,
+        keyword_rank=seen.keyword_rank,
+    )
+
+
+def _explain_absent(
+    query: SearchQuery, memory_uuid: str, places: Places, count: int, *, is_by_age: bool
+) -> Explanation:
+    verdict: Verdict = "outranked"
+    if places.keyword_rank is not None or places.vector_rank is not None:
+        told = f"Others were preferred: {_tell_places(query, places)}."
+    elif places.age_rank > engine.CANDIDATES and is_by_age:
+        told = (
+            f"Only the newest {engine.CANDIDATES} are looked at, and it is number {places.age_rank} of "
+            f"{places.usable} by age."
+        )
+    else:
+        verdict, told = "not_matched", "No word of the query is in it"
+        if query.strategy != "exact":
+            told += ", and it has no vector yet" if places.waits_for_vector else ", nor did the vectors bring it"
+        told += "."
+    return Explanation(
+        memory_uuid,
+        verdict,
+        told,
+        count,
+        vector_rank=places.vector_rank,
+        keyword_rank=places.keyword_rank,
+    )
+
+
+def _tell_places(query: SearchQuery, places: Places) -> str:
+    depth = engine.CANDIDATES if query.strategy == "semantic" else process_settings.MEMORY_VEC_TOP_K
+    told = []
+    if places.vector_rank is not None:
+        told.append(f"number {places.vector_rank} by meaning, of which the first {depth} count")
+    is_about_words = query.strategy != "semantic" or places.vector_rank is None
+    if places.keyword_rank is not None and is_about_words:
+        told.append(f"number {places.keyword_rank} by keywords, of which the first {engine.CANDIDATES} count")
+    if places.keyword_rank is None and is_about_words:
+        told.append("no word of the query in it")
+    if places.vector_rank is None and places.waits_for_vector:
+        told.append("no vector yet")
+    return "; ".join(told)

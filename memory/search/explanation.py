@@ -1,0 +1,75 @@
+"""Why a search did not bring a memory: what keeps it out altogether, or where each leg saw it, however far down."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Literal
+
+from django.db.models import Q
+from django.utils import timezone
+
+from memory.config import load_settings
+from memory.models import Memory
+from memory.records import SearchQuery
+from memory.rows import select_usable
+from memory.search import keyword
+from memory.vector_stores.resolver import NoVectors, open_leg
+
+Exclusion = Literal["not_stored", "other_owner", "expired", "beyond_retention", "other_session"]
+
+# How far down the legs are looked through: as far as vec0 goes.
+DEPTH: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Places count from 1; None where the leg has it not among its first 4,096, or was not asked.
+
+    `age_rank` is its place when the newest come first, among `usable` memories. `waits_for_vector`: it is not in the
+    vector index yet.
+    """
+
+    usable: int
+    age_rank: int
+    keyword_rank: int | None
+    vector_rank: int | None
+    waits_for_vector: bool
+
+
+def find_exclusion(query: SearchQuery, memory_uuid: str) -> Exclusion | None:
+    """Return which filter keeps the memory from this query, None when it may be used."""
+    row = Memory.objects.filter(uuid=memory_uuid).first()
+    if row is None:
+        return "not_stored"
+    if not Memory.objects.owned_by(query.owner).filter(pk=row.pk).exists():
+        return "other_owner"
+    now = timezone.now()
+    if row.expires_at is not None and row.expires_at <= now:
+        return "expired"
+    if row.updated_at < now - timedelta(days=query.retention_days):
+        return "beyond_retention"
+    if query.session_id is not None and row.session_id != query.session_id:
+        return "other_session"
+    return None
+
+
+def find_places(query: SearchQuery, memory_uuid: str) -> Places | None:
+    """Ask both legs again, deeper than a search does; None when the query may not use the memory."""
+    rows = select_usable(query, timezone.now())
+    row = rows.filter(uuid=memory_uuid).first()
+    if row is None:
+        return None
+    newer = rows.filter(Q(created_at__gt=row.created_at) | Q(created_at=row.created_at, memory_id__gt=row.memory_id))
+    keyword_rank = vector_rank = None
+    if query.text.strip() and query.strategy != "exact":
+        if keyword.has_fulltext_index():
+            matches = keyword.rank_by_fulltext(rows, query.text, query.owner, DEPTH)
+            keyword_rank = _find_place([memory_id for memory_id, _ in matches], row.memory_id)
+        leg = open_leg(query.text, load_settings().embedding)
+        if not isinstance(leg, NoVectors):
+            near = leg.store.search(query.owner, leg.query_vector, DEPTH, rows)
+            vector_rank = _find_place([hit.memory_id for hit in near], row.memory_id)
+    return Places(rows.count(), newer.count() + 1, keyword_rank, vector_rank, row.needs_reindex)
+
+
+def _find_place(ranked: list[int], memory_id: int) -> int | None:
+    return ranked.index(memory_id) + 1 if memory_id in ranked else None
