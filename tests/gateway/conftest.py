@@ -1,0 +1,10 @@
+"""Fixtures of the really running server, shared by every test of the gateway."""
+
+from tests.live_server import (  # noqa: F401
+    launch_server,
+    live_server_process,
+    preparation,
+    session_server,
+    session_upstream,
+    upstream,
+)
