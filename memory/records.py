@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from memory.config import MemorySettings
+
 MemoryType = Literal["factual", "episodic", "procedural", "semantic"]
 MEMORY_TYPES: tuple[MemoryType, ...] = ("factual", "episodic", "procedural", "semantic")
 Strategy = Literal["exact", "semantic", "hybrid", "adaptive"]
@@ -63,7 +65,10 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What a search looks for. `owner=None` searches all owners (management only); `limit` bounds the ranking."""
+    """What a search looks for. `owner=None` searches all owners (management only); `limit` bounds the ranking.
+
+    `settings` are the saved ones where the caller has read them already; without, the search reads them.
+    """
 
     owner: str | None
     text: str
@@ -71,6 +76,7 @@ class SearchQuery:
     retention_days: int
     session_id: str | None = None
     limit: int = 100
+    settings: MemorySettings | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,9 @@ def retrieve(query: SearchQuery, *, max_tokens: int) -> Retrieval:
 
 def retrieve_for_chat(owner: str, text: str, settings: MemorySettings) -> Retrieval:
     """The memories of `owner` for a chat request whose last user message is `text`, by the saved settings."""
-    query = SearchQuery(owner=owner, text=text.strip(), strategy="hybrid", retention_days=settings.retention_days)
+    query = SearchQuery(
+        owner=owner, text=text.strip(), strategy="hybrid", retention_days=settings.retention_days, settings=settings
+    )
     if settings.strategy == "recent":
         query = replace(query, strategy="exact", text="")
     else:

@@ -1,28 +1,19 @@
 """Rows to records, and the one place where candidates are narrowed to what a search may use."""
 
+import json
 from collections.abc import Iterable
-from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, cast
 
+from django.db.models import TextField
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from memory.models import Memory, MemoryQuerySet
-from memory.records import MemoryRecord, SearchQuery
+from memory.records import MemoryRecord, MemoryType, SearchQuery
 
-_COLUMNS = (
-    "memory_id",
-    "uuid",
-    "api_key_id",
-    "session_id",
-    "type",
-    "key",
-    "content",
-    "metadata",
-    "created_at",
-    "updated_at",
-    "expires_at",
-)
+_PLAIN_COLUMNS: Final = ("memory_id", "uuid", "api_key_id", "session_id", "type", "key", "content")
+_TEXT_COLUMNS: Final = ("metadata", "created_at", "updated_at", "expires_at")
 
 
 def select_usable(query: SearchQuery, now: datetime | None = None) -> MemoryQuerySet:
@@ -33,8 +24,14 @@ def select_usable(query: SearchQuery, now: datetime | None = None) -> MemoryQuer
 
 
 def load_records(rows: MemoryQuerySet) -> list[MemoryRecord]:
-    """Read the rows in their order."""
-    return [_make_record(values) for values in rows.values_list(*_COLUMNS)]
+    """Read the rows in their order.
+
+    Dates and metadata are read as the text they are stored as: a search reads hundreds of rows, and the generic
+    conversion of their columns would take longer than the search itself.
+    """
+    as_text = {f"{name}_text": Cast(name, TextField()) for name in _TEXT_COLUMNS}
+    values = rows.annotate(**as_text).values_list(*_PLAIN_COLUMNS, *as_text)
+    return [_make_record(*row) for row in values]
 
 
 def load_by_ids(rows: MemoryQuerySet, memory_ids: Iterable[int]) -> dict[int, MemoryRecord]:
@@ -46,14 +43,63 @@ def load_newest(rows: MemoryQuerySet, limit: int) -> list[MemoryRecord]:
     return load_records(rows.order_by("-created_at", "-memory_id")[:limit])
 
 
-def _make_record(values: tuple[Any, ...]) -> MemoryRecord:
-    record = MemoryRecord(*values)
-    if isinstance(record.metadata, dict):
-        return record
-    # An import or another client can leave anything in the column; on the wire metadata is always an object.
-    return replace(record, metadata={})
-
-
 def make_record(row: Memory) -> MemoryRecord:
     """The record of a row that is already loaded."""
-    return _make_record(tuple(getattr(row, column) for column in _COLUMNS))
+    return MemoryRecord(
+        memory_id=row.memory_id,
+        id=row.uuid,
+        owner=row.api_key_id,
+        session_id=row.session_id,
+        type=cast(MemoryType, row.type),
+        key=row.key,
+        content=row.content,
+        metadata=row.metadata if isinstance(row.metadata, dict) else {},
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        expires_at=row.expires_at,
+    )
+
+
+def _make_record(
+    memory_id: int,
+    id: str,
+    owner: str,
+    session_id: str,
+    type: MemoryType,
+    key: str,
+    content: str,
+    metadata: str | None,
+    created_at: str,
+    updated_at: str,
+    expires_at: str | None,
+) -> MemoryRecord:
+    return MemoryRecord(
+        memory_id=memory_id,
+        id=id,
+        owner=owner,
+        session_id=session_id,
+        type=type,
+        key=key,
+        content=content,
+        metadata=_read_metadata(metadata),
+        created_at=_read_moment(created_at),
+        updated_at=_read_moment(updated_at),
+        expires_at=_read_moment(expires_at) if expires_at else None,
+    )
+
+
+def _read_metadata(text: str | None) -> dict[str, Any]:
+    """An import or another client can leave anything in the column; on the wire metadata is always an object."""
+    if not text or text == "{}":
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _read_moment(text: str) -> datetime:
+    """Stored moments are UTC; rows of other writers may say so themselves."""
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

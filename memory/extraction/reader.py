@@ -48,14 +48,14 @@ def extract_facts(text: str, role: Role = "user", *, injected: Sequence[str] = (
     """
     if not isinstance(text, str) or not text:
         return []
-    page = prepare_page(text)
-    echoes = EchoFilter(injected, _read_page)
     facts: dict[str, Fact] = {}
-    for fact in _read_page(page, role):
-        if not echoes.repeats(fact):
-            facts.pop(fact.key, None)  # said twice: the last word counts, and stands where it was said
-            facts[fact.key] = fact
-    return list(facts.values())
+    for fact in _read_page(prepare_page(text), role):
+        facts.pop(fact.key, None)  # said twice: the last word counts, and stands where it was said
+        facts[fact.key] = fact
+    if not facts or not injected:
+        return list(facts.values())
+    echoes = EchoFilter(injected, _read_page)
+    return [fact for fact in facts.values() if not echoes.repeats(fact)]
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def search(query: SearchQuery) -> SearchOutcome:
     if query.strategy == "exact":
         hits = _score_records(load_newest(select_usable(query), CANDIDATES), query.text, query.text.lower().split(), {})
         return SearchOutcome([hit for hit in hits if hit.score > 0], "exact")
-    settings = load_settings()
+    settings = query.settings or load_settings()
     leg = open_leg(query.text, settings.embedding)
     if query.strategy == "adaptive":
         outcome = _search_adaptively(_widen_for_reranking(query, settings), leg)
