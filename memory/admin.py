@@ -1,19 +1,21 @@
 """A plain look at the memories for operators. Changes and deletions go through services, as everywhere."""
 
+from datetime import datetime
 from typing import Any, cast
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from core.errors import NotFoundError
+from core.errors import ConflictError, NotFoundError
 from memory import services
 from memory.backends.base import MemoryChanges
 from memory.backends.manager import get_primary
-from memory.models import Memory
+from memory.models import Compaction, Memory
 from memory.records import MemoryType
 from memory.serializers import MAX_CONTENT_LENGTH, MAX_KEY_LENGTH
+from memory.summarization import undo_compaction
 
 SHOWN_CONTENT_CHARACTERS = 80
 IDENTITY = ["uuid", "memory_id", "api_key_id", "session_id"]
@@ -80,3 +82,44 @@ def _delete(memory_id: str) -> None:
         services.delete(memory_id)
     except NotFoundError:
         return  # somebody else was quicker
+
+
+@admin.register(Compaction)
+class CompactionAdmin(admin.ModelAdmin[Compaction]):
+    """Compactions and their undo. Deleting one gives up its undo and forgets at once what it kept."""
+
+    list_display = ["uuid", "created_at", "memories", "undo_until", "undone_at"]
+    ordering = ["-pk"]
+    fields = ["uuid", "created_at", "memories", "undo_until", "undone_at"]
+    readonly_fields = ["uuid", "created_at", "memories", "undo_until", "undone_at"]
+    actions = ["undo_compactions", "undo_around_newer"]
+
+    @admin.display(description="memories kept")
+    def memories(self, compaction: Compaction) -> int:
+        return compaction.originals.count()
+
+    @admin.display(ordering="expires_at")
+    def undo_until(self, compaction: Compaction) -> datetime:
+        return compaction.expires_at
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @admin.action(description="Undo the selected compactions", permissions=["change"])
+    def undo_compactions(self, request: HttpRequest, compactions: QuerySet[Compaction]) -> None:
+        self._undo(request, compactions, is_forced=False)
+
+    @admin.action(description="Undo the selected compactions, keeping what is newer", permissions=["change"])
+    def undo_around_newer(self, request: HttpRequest, compactions: QuerySet[Compaction]) -> None:
+        self._undo(request, compactions, is_forced=True)
+
+    def _undo(self, request: HttpRequest, compactions: QuerySet[Compaction], *, is_forced: bool) -> None:
+        # The newest first: a later one may have replaced what an earlier one left.
+        for undo_id in list(compactions.order_by("-pk").values_list("uuid", flat=True)):
+            try:
+                report = undo_compaction(undo_id, is_forced=is_forced)
+            except (ConflictError, NotFoundError) as error:
+                self.message_user(request, f"Compaction {undo_id}: {error.message}", messages.ERROR)
+            else:
+                told = f"Compaction {undo_id}: memories put back: {report.restored_count}"
+                self.message_user(request, told, messages.SUCCESS)

@@ -96,6 +96,54 @@ class MemoryChange(models.Model):
         return f"{self.memory_id} @ {self.seq}"
 
 
+class Compaction(models.Model):
+    """One run of compaction. What it replaced is kept in `MemoryArchive` until `expires_at`, or until it is undone."""
+
+    uuid = models.CharField(max_length=36, unique=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "memory_compactions"
+        indexes = [models.Index(fields=["expires_at"], name="idx_memory_compactions_expires")]
+
+    def __str__(self) -> str:
+        return self.uuid
+
+
+class MemoryArchive(models.Model):
+    """The row of a memory as it was before compaction replaced it, every column but the flags of its index entry.
+
+    `replaced_by` is the id of the memory that stands for it now: a summary, or itself when it was shortened in place.
+    That memory's `updated_at` right after the compaction tells later whether anybody has changed it since.
+    """
+
+    archive_id = models.BigAutoField(primary_key=True)
+    compaction = models.ForeignKey(Compaction, on_delete=models.CASCADE, related_name="originals")
+    replaced_by = models.CharField(max_length=36)
+    replacement_updated_at = models.DateTimeField()
+    memory_id = models.BigIntegerField()
+    uuid = models.CharField(max_length=36)
+    api_key_id = models.CharField(max_length=256)
+    session_id = models.CharField(max_length=256, blank=True, default="")
+    type = models.CharField(max_length=20)
+    key = models.CharField(max_length=512, blank=True, default="")
+    content = models.TextField()
+    metadata = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    search_terms = models.TextField(blank=True, default="")
+
+    class Meta:
+        db_table = "memory_archive"
+        verbose_name_plural = "archived memories"
+
+    def __str__(self) -> str:
+        return f"{self.key or self.uuid}"
+
+
 class VectorIndex(models.Model):
     """One vector table and the embedding it was made for.
 

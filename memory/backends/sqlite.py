@@ -52,19 +52,19 @@ class SQLiteBackend:
                     raise ConflictError(f"another memory of this owner has the key {changes.key!r}", param="key")
             text_changed = _apply(row, changes)
             if text_changed:
-                _expect_indexing(row)
+                expect_indexing(row)
             row.updated_at = timezone.now()
             row.save()
         return make_record(row)
 
     def delete(self, id: str) -> bool:
-        return _delete_rows(Memory.objects.filter(uuid=id)) > 0
+        return delete_rows(Memory.objects.filter(uuid=id)) > 0
 
     def delete_matching(self, filter: MemoryFilter, *, older_than: datetime | None = None) -> int:
         rows = _select(filter)
         if older_than is not None:
             rows = rows.filter(created_at__lt=older_than)
-        return _delete_rows(rows)
+        return delete_rows(rows)
 
     def list(self, filter: MemoryFilter, *, limit: int, offset: int) -> MemoryPage:
         rows = _select(filter)
@@ -104,20 +104,23 @@ def _upsert(draft: MemoryDraft) -> MemoryRecord:
         row.expires_at = draft.expires_at
         row.updated_at = now
         if text_changed:
-            _expect_indexing(row)
+            expect_indexing(row)
         row.save()
     return make_record(row)
 
 
-def _expect_indexing(row: Memory) -> None:
-    """The text is another: words anew, the old vector gone at once, the new one to come."""
-    row.search_terms = make_search_terms(row.content, row.key)
-    row.needs_reindex, row.index_attempts, row.index_retry_at = True, 0, None
-    if row.memory_id is not None:
-        lifecycle.drop_vectors([row.memory_id])
+def expect_indexing(*rows: Memory) -> None:
+    """The texts are others: words anew, the old vectors gone at once, the new ones to come."""
+    for row in rows:
+        row.search_terms = make_search_terms(row.content, row.key)
+        row.needs_reindex, row.index_attempts, row.index_retry_at = True, 0, None
+    stored = [row.memory_id for row in rows if row.memory_id is not None]
+    if stored:
+        lifecycle.drop_vectors(stored)
 
 
-def _delete_rows(rows: MemoryQuerySet) -> int:
+def delete_rows(rows: MemoryQuerySet) -> int:
+    """Delete the rows and what the indexes hold of them; returns how many there were."""
     with transaction.atomic():
         lifecycle.drop_vectors(list(rows.values_list("memory_id", flat=True)))
         return rows.delete()[0]

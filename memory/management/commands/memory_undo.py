@@ -1,0 +1,49 @@
+"""manage.py memory_undo [UNDO_ID] [--force]"""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from core.db.migrations import ensure_migrated
+from core.errors import ConflictError, NotFoundError
+from memory.backends.archive import KeptCompaction
+from memory.rendering import render_moment
+from memory.summarization import list_compactions, undo_compaction
+
+
+class Command(BaseCommand):
+    help = "Undo a compaction of memories; without an id, list those that there were."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("undo_id", nargs="?", metavar="UNDO_ID", help="as memory_compact and the API told it")
+        parser.add_argument(
+            "--force", action="store_true", help="where something newer is in the way, keep that and undo the rest"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        ensure_migrated()
+        if options["undo_id"] is None:
+            self._list(list_compactions())
+            return
+        try:
+            report = undo_compaction(options["undo_id"].lower(), is_forced=options["force"])
+        except (NotFoundError, ConflictError) as error:
+            raise CommandError(error.message) from None
+        if report.was_undone_before:
+            self.stdout.write("It was undone before; nothing was changed")
+            return
+        for told in report.kept_newer:
+            self.stdout.write(f"Kept what is newer: {told}")
+        self.stdout.write(
+            f"Memories put back: {report.restored_count}; summaries removed: {len(report.removed_summaries)}"
+        )
+
+    def _list(self, compactions: list[KeptCompaction]) -> None:
+        if not compactions:
+            self.stdout.write("There were no compactions")
+        for kept in compactions:
+            if kept.undone_at is not None:
+                state = f"undone {render_moment(kept.undone_at)}"
+            else:
+                state = f"memories: {kept.memories}, owners: {kept.owners}, until {render_moment(kept.expires_at)}"
+            self.stdout.write(f"{kept.undo_id}  {render_moment(kept.created_at)}  {state}")
