@@ -26,7 +26,7 @@ from core.errors import (
 
 log = structlog.get_logger(__name__)
 
-MACHINE_PATHS: Final = ("/api/", "/v1/", "/healthz/", "/mcp/")
+MACHINE_PATHS: Final = ("/api/", "/v1/", "/healthz/", "/readyz/", "/metrics/", "/mcp/")
 BUSY_RETRY_SECONDS: Final = 1
 MAX_SHOWN_DETAILS: Final = 50
 MAX_SHOWN_NAME_CHARACTERS: Final = 200
