@@ -85,6 +85,14 @@ def error_response(error: AppError) -> JsonResponse:
     return JsonResponse(build_error_body(error), status=error.status, headers=build_error_headers(error))
 
 
+def refuse_method(*allowed: str) -> JsonResponse:
+    """Return the 405 of a view that is not DRF's and answers the `allowed` methods only."""
+    error = RefusedRequestError(f"Only {' and '.join(allowed)} is answered here", status=405, code="method_not_allowed")
+    response = error_response(error)
+    response.headers["Allow"] = ", ".join(allowed)
+    return response
+
+
 def clean_text(text: str) -> str:
     """Return `text` without what can't be put into JSON or a page: control characters and broken surrogates."""
     return UNSHOWABLE.sub("\ufffd", text)

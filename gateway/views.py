@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from core.error_handler import RefusedRequestError, error_response, translate_error
+from core.error_handler import error_response, refuse_method, translate_error
 from core.errors import AppError, UpstreamError
 from core.providers.client import UpstreamReply, list_models, open_chat
 from gateway.chat import Exchange, PreparedChat, authenticate, prepare_chat, queue_extraction
@@ -25,7 +25,7 @@ STREAM_HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 @csrf_exempt
 async def chat_completions(request: HttpRequest) -> HttpResponseBase:
     if request.method != "POST":
-        return _refuse_method("POST")
+        return refuse_method("POST")
     try:
         prepared = await READING.run(_prepare, request)
         reply = await open_chat(prepared.route, prepared.body, request.headers)
@@ -37,7 +37,7 @@ async def chat_completions(request: HttpRequest) -> HttpResponseBase:
 @csrf_exempt
 async def models(request: HttpRequest) -> HttpResponseBase:
     if request.method != "GET":
-        return _refuse_method("GET")
+        return refuse_method("GET")
     try:
         await READING.run(authenticate, request.headers)
         return JsonResponse({"object": "list", "data": await list_models()})
@@ -100,11 +100,3 @@ def _tell_error(error: Any) -> HttpResponseBase:
     if not isinstance(error, AppError) and told.status == 500:
         raise error
     return error_response(told)
-
-
-def _refuse_method(allowed: str) -> HttpResponseBase:
-    response = error_response(
-        RefusedRequestError(f"Only {allowed} is answered here", status=405, code="method_not_allowed")
-    )
-    response.headers["Allow"] = allowed
-    return response

@@ -107,7 +107,7 @@ def _explain_ranked(query: SearchQuery, retrieval: Retrieval, hit: SearchHit, ra
     else:
         verdict = "cut_by_budget"
         told = (
-            f"It is number {rank} of {count}; the {tokens} tokens it needs were not left of "
+            f"It is number {rank} of {count}; the {tokens} token{'' if tokens == 1 else 's'} it needs were not left of "
             f"{retrieval.budget_tokens} when its turn came."
         )
         if query.strategy != "adaptive" and rank > len(retrieval.chosen) + 1:

@@ -31,8 +31,11 @@ def retrieve(query: SearchQuery, *, max_tokens: int) -> Retrieval:
     tier = outcome.hits[0].tier if outcome.hits else "none"
     metrics.time_retrieval(tier, time.perf_counter() - started)
     # The specification's strategies stop at the first memory that does not fit; ours passes over it.
-    choose = pack_budget if query.strategy == "adaptive" else walk_budget
+    are_stand_ins = _are_stand_ins(query, outcome)
+    choose = pack_budget if query.strategy == "adaptive" or are_stand_ins else walk_budget
     kept = choose(outcome.hits[: query.limit], budget, lambda hit: estimate_tokens(hit.record.content))
+    if are_stand_ins and sum(tokens for _, tokens in kept) > budget:
+        kept = []
     chosen = [ChosenMemory(hit, tokens, describe_memory(hit.record)) for hit, tokens in kept]
     return Retrieval(chosen, outcome, budget)
 
@@ -48,6 +51,11 @@ def retrieve_for_chat(owner: str, text: str, settings: MemorySettings) -> Retrie
         query = replace(query, strategy=settings.strategy)
         backfill_owner(owner, settings.embedding, limit=BACKFILL_ROWS, timeout_seconds=BACKFILL_SECONDS)
     return retrieve(query, max_tokens=settings.max_tokens)
+
+
+def _are_stand_ins(query: SearchQuery, outcome: SearchOutcome) -> bool:
+    """True when nothing matched the query and the newest merely stand in: "at least one" is for matches."""
+    return bool(query.text.strip()) and bool(outcome.hits) and outcome.hits[0].score == 0
 
 
 def describe_memory(record: MemoryRecord) -> str:

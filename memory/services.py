@@ -36,7 +36,7 @@ class ReindexStart:
 def create(draft: MemoryDraft) -> MemoryRecord:
     """Store a memory, or update the owner's memory of that key (its id and `created_at` stay)."""
     with transaction.atomic():
-        record = get_primary().create(draft)
+        record = get_primary().create(_claim_draft(draft))
         queue.enqueue_indexing()
     return record
 
@@ -128,9 +128,20 @@ def _outweighs(stored: Mapping[str, Any], source: str, said: str) -> bool:
     return stored_source == source and str(stored.get("extractedAt", "")) > said
 
 
+def _claim_draft(draft: MemoryDraft) -> MemoryDraft:
+    """A client that writes over an extracted fact says its own words, which must not be told as the user's claim."""
+    stored = get_primary().find_by_key(draft.owner, draft.key) if draft.key else None
+    if stored is None or not _is_extracted(stored) or "source" in draft.metadata or stored.content == draft.content:
+        return draft
+    return replace(draft, metadata={**draft.metadata, "source": OPERATOR_SOURCE})
+
+
+def _is_extracted(record: MemoryRecord) -> bool:
+    return record.metadata.get("source") in (USER_SOURCE, ASSISTANT_SOURCE)
+
+
 def _claim_authorship(record: MemoryRecord, changes: MemoryChanges) -> MemoryChanges:
     """An extracted fact whose text a person rewrites is that person's from then on, and no longer a quoted fact."""
-    was_extracted = record.metadata.get("source") in (USER_SOURCE, ASSISTANT_SOURCE)
-    if changes.metadata is not None or changes.content in (None, record.content) or not was_extracted:
+    if changes.metadata is not None or changes.content in (None, record.content) or not _is_extracted(record):
         return changes
     return replace(changes, metadata={**record.metadata, "source": OPERATOR_SOURCE})

@@ -10,11 +10,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 
 from core.db.migrations import has_pending_migrations
 from core.db.sqlite.vec0 import STATUS
-from core.error_handler import build_error_body
+from core.error_handler import build_error_body, refuse_method
 from core.errors import AppError
 from core.jobs import queue
 from memory.indexing import count_pending
@@ -23,6 +22,7 @@ from memory.triggers import find_missing_triggers
 
 # Once applied, migrations stay applied as long as this process runs: looked up once, then remembered.
 SEEN_MIGRATED: Final = threading.Event()
+READING: Final = ("GET", "HEAD")
 
 
 class NotReadyError(AppError):
@@ -32,21 +32,23 @@ class NotReadyError(AppError):
 
 @csrf_exempt
 @never_cache
-@require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """200 when the database answers and its migrations are applied, else 503 with the reason. Public and cheap."""
+    if request.method not in READING:
+        return refuse_method(*READING)
     fault = find_fault()
     return _refuse(fault) if fault else JsonResponse({"status": "ok", "database": "ok", "migrations": "applied"})
 
 
 @csrf_exempt
 @never_cache
-@require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 when requests can be served in full, else 503 with the reason. Public: numbers, no content.
 
     A queue that is long is told and not judged: answers do not wait for it, and fewer servers would not shorten it.
     """
+    if request.method not in READING:
+        return refuse_method(*READING)
     fault = find_fault()
     if fault:
         return _refuse(fault)

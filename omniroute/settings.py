@@ -11,7 +11,16 @@ import django_stubs_ext
 
 from core.db.sqlite.options import CONNECTION_OPTIONS
 from core.secret_key import load_secret_key
-from omniroute.env import read_bool, read_choice, read_int, read_list, read_seconds, read_text
+from omniroute.env import (
+    export_text,
+    read_bool,
+    read_choice,
+    read_fraction,
+    read_int,
+    read_list,
+    read_seconds,
+    read_text,
+)
 from omniroute.logs import configure_logging
 
 # Django's generic classes take type arguments in the stubs only; this makes `ModelAdmin[Job]` work at run time too.
@@ -38,6 +47,8 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 # Bound to loopback, only loopback names are answered: a web page can't reach us by rebinding its own name.
 ALLOWED_HOSTS = read_list("ALLOWED_HOSTS", ("127.0.0.1", "localhost", "[::1]") if HOST in LOOPBACK_HOSTS else ("*",))
 CSRF_TRUSTED_ORIGINS = read_list("CSRF_TRUSTED_ORIGINS")
+# Behind a proxy that ends TLS: browsers then send the login's cookies over HTTPS only.
+COOKIE_SECURE = read_bool("COOKIE_SECURE", False)
 MAX_REQUEST_BYTES = read_int("MAX_REQUEST_BYTES", 32 * 1024 * 1024, minimum=1024, maximum=2**31)
 MAX_JSON_DEPTH = read_int("MAX_JSON_DEPTH", 40, minimum=5, maximum=500)
 
@@ -88,10 +99,16 @@ OUTBOUND_ALLOW_PRIVATE_ADDRESSES = read_bool("OUTBOUND_ALLOW_PRIVATE_ADDRESSES",
 # --- search -------------------------------------------------------------------------------------------------------
 MEMORY_RRF_K = read_int("MEMORY_RRF_K", 60, minimum=0, maximum=10_000)
 MEMORY_VEC_TOP_K = read_int("MEMORY_VEC_TOP_K", 20, minimum=1, maximum=1_000_000)
+# Below this relevance (0 to 1) the adaptive strategy returns nothing; 0 = no minimum.
+MEMORY_MIN_RELEVANCE = read_fraction("MEMORY_MIN_RELEVANCE", 0.0)
 MEMORY_VEC_QUANTIZATION = read_choice("MEMORY_VEC_QUANTIZATION", "none", ("none", "int8"))
 
 # Memory that a process may spend on in-process indexes of owners; the owner in use always fits.
 MEMORY_INDEX_CACHE_MB = read_int("MEMORY_INDEX_CACHE_MB", 256, minimum=16, maximum=1_000_000)
+
+# --- compaction ---------------------------------------------------------------------------------------------------
+# How long memories that compaction replaced are kept, so that it can be undone.
+MEMORY_UNDO_DAYS = read_int("MEMORY_UNDO_DAYS", 30, minimum=1, maximum=3650)
 
 # --- embeddings ---------------------------------------------------------------------------------------------------
 # `bundled`, a folder, or a model2vec model of the hub; a sentence-transformers model likewise.
@@ -111,12 +128,34 @@ HF_HUB_CACHE = Path(
 ).expanduser()
 
 # --- background work ----------------------------------------------------------------------------------------------
-EMBEDDED_WORKER = read_bool("EMBEDDED_WORKER", True)
+# Redis or another broker of Celery's; with one, Celery workers do the jobs. Empty = the server does them itself.
+CELERY_BROKER_URL = read_text("CELERY_BROKER_URL", read_text("REDIS_URL"))
+# Apart for each installation that shares a broker.
+CELERY_QUEUE = read_text("CELERY_QUEUE", "omniroute")
+# Whether the server does jobs itself; set it to true to have it help Celery workers.
+EMBEDDED_WORKER = read_bool("EMBEDDED_WORKER", not CELERY_BROKER_URL)
+# What tells a worker in another process of a new job; the row is there whether it is told or not.
+JOB_ANNOUNCER = "core.jobs.bridge.announce" if CELERY_BROKER_URL else ""
 # name of a job -> the function that does it. Written out here, in the roof, so that core.jobs knows nobody above it.
 JOB_HANDLERS = {
+    "jobs.forget_done": "core.jobs.housekeeping.forget_done",
+    "memory.compact_old": "memory.tasks.compact_old",
     "memory.extract_facts": "memory.tasks.extract_exchange",
+    "memory.fetch_models": "memory.tasks.fetch_models",
     "memory.index_pending": "memory.tasks.index_pending",
+    "memory.purge_archives": "memory.tasks.purge_archives",
+    "memory.purge_beyond_retention": "memory.tasks.purge_beyond_retention",
+    "memory.purge_expired": "memory.tasks.purge_expired",
+    "memory.sweep_unindexed": "memory.tasks.sweep_unindexed",
+    "memory.upkeep": "memory.tasks.do_upkeep",
 }
+
+# --- metrics ------------------------------------------------------------------------------------------------------
+METRICS_ENABLED = read_bool("METRICS_ENABLED", False)
+# Every process of this data folder counts into files here, so that any of them can tell the sum.
+METRICS_DIR = DATA_DIR / "metrics"
+if METRICS_ENABLED:
+    export_text("PROMETHEUS_MULTIPROC_DIR", str(METRICS_DIR))
 
 # --- logs ---------------------------------------------------------------------------------------------------------
 LOG_LEVEL = read_choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
@@ -134,6 +173,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "rest_framework",
+    "django_celery_beat",
     "core",
     "core.jobs",
     "core.accounts",
@@ -190,6 +230,7 @@ STATIC_URL = "/static/"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = COOKIE_SECURE
 CSRF_COOKIE_HTTPONLY = False
 CSRF_FAILURE_VIEW = "core.error_handler.show_csrf_failure"
 SECURE_CONTENT_TYPE_NOSNIFF = True

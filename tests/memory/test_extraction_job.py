@@ -122,6 +122,12 @@ def test_a_fact_that_a_person_rewrites_is_told_in_that_persons_words():
     assert describe_memory(make_record(Memory.objects.get())) == "Python is fine for scripts"
 
 
+def test_a_client_that_writes_over_a_fact_is_not_quoted_as_the_user():
+    converse("I prefer TypeScript.")
+    services.create(MemoryDraft("A", "preference:typescript", "Ana has moved on from TypeScript to Go."))
+    assert describe_memory(make_record(Memory.objects.get())) == "Ana has moved on from TypeScript to Go."
+
+
 def test_nothing_is_taken_out_once_memory_is_off():
     enqueue_extraction(
         owner="A", session_id="s", user_text="I prefer tea.", assistant_text="", injected=[], said_at=SAID_AT
