@@ -4,19 +4,20 @@ ranking, out of an index in this process. SQL has the last word on every memory 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 import numpy as np
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from memory.models import Memory, MemoryQuerySet
+from memory.models import Memory
 from memory.records import SearchHit, SearchQuery
-from memory.rows import load_newest, load_records, select_usable
+from memory.rows import load_newest, select_usable
 from memory.search.conversation import Bools, Floats
 from memory.search.fusion import FusedScores, fuse
 from memory.search.index_cache import INDEXES
 from memory.search.lexical import LexicalScores, read_query, score_words
+from memory.search.lookup import load_usable
 from memory.search.owner_index import OwnerIndex
 from memory.search.stems import measure_latin_share, split_query
 from memory.search.vector_evidence import Vector, VectorEvidence, VectorScores
@@ -92,7 +93,7 @@ def search_adaptive(
         return [SearchHit(record, 0.0, "adaptive") for record in newest]
     best = _take_best(scores, query.limit)
     memory_ids: list[int] = scores.ids[best].tolist()
-    records = {record.memory_id: record for record in load_records(_select_by_id(query, memory_ids, now))}
+    records = load_usable(query, memory_ids, now)
     keyword_ranks = _rank(scores.words.spread, best, scores.usable)
     vector_ranks = None if scores.fused.cosines is None else _rank(scores.fused.cosines, best, scores.usable)
     return [
@@ -169,9 +170,7 @@ def _score(
 def _find_usable(index: OwnerIndex, query: SearchQuery, now: datetime) -> Bools | None:
     """Return which memories the query may use, None when it may use all."""
     view = index.view()
-    usable: Bools = (view.expires > now.timestamp()) & (
-        view.updated >= (now - query.retention_days * _DAY).timestamp()
-    )
+    usable: Bools = (view.expires > now.timestamp()) & (view.updated >= (now - query.retention_days * _DAY).timestamp())
     if query.session_id is not None:
         usable &= index.is_in_session(query.session_id)
     return None if usable.all() else usable
@@ -195,15 +194,6 @@ def _take_best(scores: _Scores, limit: int) -> NDArray[np.int64]:
         ranked, values = ranked[kept], values[kept]
     order = np.lexsort((-scores.ids[ranked], -scores.own_times[ranked], -values))
     return ranked[order]
-
-
-def _select_by_id(query: SearchQuery, memory_ids: list[int], now: datetime) -> MemoryQuerySet:
-    """The same filters as every tier's, told so that SQLite looks the ids up instead of walking the owner's index."""
-    rows = Memory.objects.filter(memory_id__in=memory_ids)
-    rows = rows.usable(now, now - query.retention_days * _DAY, query.session_id)
-    if query.owner is None:
-        return rows
-    return cast(MemoryQuerySet, rows.extra(where=["api_key_id || '' = %s"], params=[query.owner]))
 
 
 def _read_keyword_score(scores: _Scores, position: int) -> float | None:
@@ -262,6 +252,4 @@ def _rank(values: Floats, positions: NDArray[np.int64], among: Bools) -> list[in
     chosen = values[positions]
     ordered = np.sort(values[among & (values != 0) & ~np.isnan(values)])
     ranks = 1 + len(ordered) - np.searchsorted(ordered, chosen, side="right")
-    return [
-        None if score == 0 or np.isnan(score) else int(rank) for score, rank in zip(chosen, ranks, strict=True)
-    ]
+    return [None if score == 0 or np.isnan(score) else int(rank) for score, rank in zip(chosen, ranks, strict=True)]

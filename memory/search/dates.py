@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 _MONTHS: Final = "january february march april may june july august september october november december".split()
-_MONTH_NUMBERS: Final = {
-    name: number for number, month in enumerate(_MONTHS, 1) for name in (month, month[:3])
-} | {"sept": 9}
+_MONTH_NUMBERS: Final = {name: number for number, month in enumerate(_MONTHS, 1) for name in (month, month[:3])} | {
+    "sept": 9
+}
 # Beyond this a number of seconds is one of milliseconds.
 _MAX_SECONDS: Final = 100_000_000_000
 _MONTH: Final = "(" + "|".join(sorted(_MONTH_NUMBERS, key=len, reverse=True)) + r")\b\.?"

@@ -1,12 +1,10 @@
 """The indexes of this process, one an owner, kept current by `memory_changes`. The only SQL of the adaptive index."""
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final
 
 from django.conf import settings
@@ -15,16 +13,18 @@ from django.db.models.functions import Cast
 
 from memory.models import HEALTH_CHECK_OWNER, Memory, MemoryChange
 from memory.search.dates import read_own_time
+from memory.search.lookup import read_metadata, read_moment
 from memory.search.owner_index import IndexedMemory, OwnerIndex
 
 # Ids in one statement: SQLite bounds the number of parameters.
 _IDS_AT_ONCE: Final = 500
 # Beyond this share of an index it is quicker to read all of it anew.
 _RELOAD_SHARE: Final = 0.5
-_COLUMNS: Final = (
-    "memory_id", "api_key_id", "session_id", "key", "content", "metadata_text",
-    "created_at", "updated_at", "expires_at",
-)  # fmt: skip
+_COLUMNS: Final = ("memory_id", "api_key_id", "session_id", "key", "content")
+# Read as the text they are stored as: converting every column of 100,000 rows would take longer than indexing them.
+_AS_TEXT: Final = {
+    f"{name}_text": Cast(name, models.TextField()) for name in ("metadata", "created_at", "updated_at", "expires_at")
+}
 
 
 @dataclass
@@ -135,14 +135,15 @@ def _read_last_change(owner: str | None) -> tuple[int, int]:
 
 
 def _read_memories(owner: str | None, memory_ids: Sequence[int] | None) -> Iterator[IndexedMemory]:
-    rows = Memory.objects.owned_by(owner).annotate(metadata_text=Cast("metadata", models.TextField()))
+    rows = Memory.objects.owned_by(owner).annotate(**_AS_TEXT)
+    columns = (*_COLUMNS, *_AS_TEXT)
     if memory_ids is None:
-        for values in rows.values_list(*_COLUMNS).iterator(chunk_size=2000):
+        for values in rows.values_list(*columns).iterator(chunk_size=2000):
             yield _make_memory(*values)
         return
     for start in range(0, len(memory_ids), _IDS_AT_ONCE):
         some = rows.filter(memory_id__in=memory_ids[start : start + _IDS_AT_ONCE])
-        for values in some.values_list(*_COLUMNS):
+        for values in some.values_list(*columns):
             yield _make_memory(*values)
 
 
@@ -153,11 +154,11 @@ def _make_memory(
     key: str,
     content: str,
     metadata_text: str | None,
-    created_at: datetime,
-    updated_at: datetime,
-    expires_at: datetime | None,
+    created_at: str,
+    updated_at: str,
+    expires_at: str | None,
 ) -> IndexedMemory:
-    metadata = _read_metadata(metadata_text)
+    metadata = read_metadata(metadata_text)
     return IndexedMemory(
         memory_id=memory_id,
         owner=owner,
@@ -166,21 +167,10 @@ def _make_memory(
         content=content,
         speaker=_read_name(metadata, "speaker"),
         subject=_read_name(metadata, "subject"),
-        own_time=read_own_time(metadata.get("timestamp"), created_at),
-        updated_at=updated_at,
-        expires_at=expires_at,
+        own_time=read_own_time(metadata.get("timestamp"), read_moment(created_at)),
+        updated_at=read_moment(updated_at),
+        expires_at=read_moment(expires_at) if expires_at else None,
     )
-
-
-def _read_metadata(text: str | None) -> dict[str, Any]:
-    """Metadata as they are; an import or another client can leave anything in the column."""
-    if not text or text == "{}":
-        return {}
-    try:
-        metadata = json.loads(text)
-    except ValueError:
-        return {}
-    return metadata if isinstance(metadata, dict) else {}
 
 
 def _read_name(metadata: dict[str, Any], field_name: str) -> str:

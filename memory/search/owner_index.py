@@ -144,9 +144,7 @@ class OwnerIndex:
             stems.update(map(codes.__getitem__, extra))
         stems.update(map(codes.__getitem__, list_date_terms(memory.own_time)))
         flags = ASKS * ends_asking(said) | SPOKEN * sounds_spoken(said, words)
-        self._store(
-            memory, len(words) + len(speaker_words), flags | NAMES_ITSELF * names_speaker(words, speaker_words)
-        )
+        self._store(memory, len(words) + len(speaker_words), flags | NAMES_ITSELF * names_speaker(words, speaker_words))
         return stems
 
     def _post(self, codes: NDArray[np.int32], slots: NDArray[np.int32]) -> None:

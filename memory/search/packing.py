@@ -6,9 +6,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def pack_budget(
-    ranked: Sequence[Item], max_tokens: int, count_tokens: Callable[[Item], int]
-) -> list[tuple[Item, int]]:
+def pack_budget(ranked: Sequence[Item], max_tokens: int, count_tokens: Callable[[Item], int]) -> list[tuple[Item, int]]:
     """Take items in rank order and pass over what does not fit; return them with their tokens.
 
     Where nothing fits, the first is taken all the same: a search that matched never ends with nothing.

@@ -20,6 +20,7 @@ from memory.rows import load_by_ids, select_usable
 from memory.search import index_cache
 from memory.search.adaptive import Explanation, explain, search_adaptive
 from memory.search.index_cache import INDEXES
+from memory.search.lookup import load_usable
 from memory.search.vector_evidence import VectorEvidence, compare_rows
 
 CHAT = "2023-05-08T13:56:00+00:00"
@@ -217,9 +218,10 @@ def test_it_hands_out_what_the_filters_allow_and_nothing_else(rows, session_id, 
     vectors = Vectors({memory_id: [1, 0] for memory_id in every}) if every and has_vectors else None
     for owner in ("A", "B", None):
         query = SearchQuery(owner, "green tea", "adaptive", 30, session_id=session_id)
-        allowed = set(load_by_ids(select_usable(query), every))
+        allowed = load_by_ids(select_usable(query), every)
         hits = search_adaptive(query, EAST if vectors else None, vectors)
-        assert {hit.record.memory_id for hit in hits} == allowed
+        assert {hit.record.memory_id: hit.record for hit in hits} == allowed
+        assert load_usable(query, every, timezone.now()) == allowed
 
 
 @pytest.mark.django_db
@@ -249,6 +251,14 @@ def test_sessions_of_the_same_name_are_apart_in_a_search_over_all_owners():
     say("Jon", "I bought a submarine")
     say("Jon", "You know me", owner="B")
     assert find("submarine", None) == ["Jon: I bought a submarine"]
+
+
+@pytest.mark.django_db
+def test_metadata_that_is_no_object_is_handed_out_as_an_empty_one():
+    tea = store("green tea", metadata={"speaker": ["no", "name"], "timestamp": {}})
+    assert ask("tea")[0].record.metadata == tea.metadata
+    Memory.objects.update(metadata=["a", "list"])
+    assert ask("tea")[0].record.metadata == {}
 
 
 # --- never stale ---------------------------------------------------------------------------------------------------
