@@ -23,9 +23,7 @@ class WorkerThreads:
     def __init__(self, name: str, *, size: int) -> None:
         self._executor = ThreadPoolExecutor(max_workers=size, thread_name_prefix=name)
 
-    async def run(
-        self, function: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs
-    ) -> Result:
+    async def run(self, function: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs) -> Result:
         """Return what the function returns. It is not begun any more when the caller has left before."""
         return await asyncio.wrap_future(self._submit(function, *args, **kwargs))
 

@@ -14,6 +14,8 @@ django_application = cast(ASGIApp, get_asgi_application())
 # Models can only be imported once Django is set up, which the line above does.
 from django.conf import settings  # noqa: E402
 
+from core.middleware import CHAT_PREFIX  # noqa: E402
+from gateway.handler import ChatHandler  # noqa: E402
 from omniroute.body_limit import BodyLimit  # noqa: E402
 from omniroute.lifespan import run_lifespan  # noqa: E402
 from omniroute.static_files import build_static_application  # noqa: E402
@@ -21,6 +23,7 @@ from omniroute.static_files import build_static_application  # noqa: E402
 # Every door is imported now: a broken one stops the start, and the first request need not wait for it.
 import_module(settings.ROOT_URLCONF)
 static_application: ASGIApp = build_static_application()
+chat_application: ASGIApp = ChatHandler()
 
 
 async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
@@ -29,6 +32,8 @@ async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         await run_lifespan(receive, send)
     elif scope["type"] == "websocket":
         await send({"type": "websocket.close"})
+    elif scope["path"].startswith(CHAT_PREFIX):
+        await chat_application(scope, receive, send)
     elif scope["path"].startswith(settings.STATIC_URL):
         await static_application(scope, receive, send)
     else:

@@ -2,12 +2,14 @@
 
 import hashlib
 import hmac
+import json
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 from structlog import get_logger
@@ -25,6 +27,8 @@ MANAGING_SCOPES: Final = frozenset({"manage", "admin"})
 # The key in the environment has no row; this stands in its place.
 ENV_KEY_ID: Final = "env"
 ENV_KEY_NAME: Final = "OMNIROUTE_API_KEY"
+
+FIND_KEY: Final = "SELECT id, name, scopes FROM api_keys WHERE key_hash = %s AND revoked_at IS NULL"
 
 log = get_logger(__name__)
 
@@ -69,14 +73,15 @@ def find_caller(bare_key: str) -> Caller | None:
     configured = settings.OMNIROUTE_API_KEY
     if configured and hmac.compare_digest(_encode(bare_key), _encode(configured)):
         return Caller(ENV_KEY_ID, ENV_KEY_NAME, frozenset({"admin"}))
-    try:
-        key_id, name, scopes = ApiKey.objects.values_list("id", "name", "scopes").get(
-            key_hash=hash_key(bare_key), revoked_at=None
-        )
-    except ApiKey.DoesNotExist:
+    # By hand: it stands before every request, and building it with the ORM takes several times as long as running it.
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_KEY, [hash_key(bare_key)])
+        found = cursor.fetchone()
+    if found is None:
         return None
+    key_id, name, scopes = found
     RECORDER.note(key_id)
-    return Caller(key_id, name, frozenset(scopes))
+    return Caller(key_id, name, frozenset(json.loads(scopes) if isinstance(scopes, str) else scopes))
 
 
 def read_bearer(header: str | None) -> str | None:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from memory.models import Memory
 from memory.records import SearchHit, SearchQuery
-from memory.rows import load_newest, select_usable
+from memory.rows import load_newest, load_usable
 from memory.search.conversation import Bools, Floats
 from memory.search.fusion import FusedScores, fuse
 from memory.search.index_cache import INDEXES
 from memory.search.lexical import LexicalScores, read_query, score_words
-from memory.search.lookup import load_usable
 from memory.search.owner_index import OwnerIndex
 from memory.search.stems import measure_latin_share, split_query
 from memory.search.vector_evidence import Vector, VectorEvidence, VectorScores
@@ -89,7 +88,7 @@ def search_adaptive(
     now = timezone.now()
     scores = _score(query, query_vector, vectors, embedder_reads, minimum_relevance, now)
     if scores is None or not scores.is_ranked.any():
-        newest = [] if minimum_relevance > 0 else load_newest(select_usable(query, now), query.limit)
+        newest = [] if minimum_relevance > 0 else load_newest(query, query.limit, now)
         return [SearchHit(record, 0.0, "adaptive") for record in newest]
     best = _take_best(scores, query.limit)
     memory_ids: list[int] = scores.ids[best].tolist()

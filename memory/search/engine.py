@@ -10,13 +10,11 @@ from dataclasses import replace
 from functools import partial
 
 from django.conf import settings as process_settings
-from django.utils import timezone
 
 from core.providers.rerank import MAX_DOCUMENTS
 from memory.config import MemorySettings, load_settings
-from memory.models import MemoryQuerySet
 from memory.records import MemoryRecord, SearchHit, SearchOutcome, SearchQuery
-from memory.rows import load_by_ids, load_newest, select_usable
+from memory.rows import load_newest, load_usable, select_usable
 from memory.search import adaptive, keyword
 from memory.search.adaptive import Explanation
 from memory.search.matrix_scores import MatrixScores, measure_readable_share
@@ -35,10 +33,10 @@ EMPTY_VECTORS = "the vector search found nothing (degraded to FTS5)"
 def search(query: SearchQuery) -> SearchOutcome:
     """Return hits in rank order. A blank query ranks by age alone, in every strategy."""
     if not query.text.strip():
-        newest = load_newest(select_usable(query), CANDIDATES)
+        newest = load_newest(query, CANDIDATES)
         return SearchOutcome([SearchHit(record, 0.0, "fts5") for record in newest], query.strategy)
     if query.strategy == "exact":
-        hits = _score_records(load_newest(select_usable(query), CANDIDATES), query.text, query.text.lower().split(), {})
+        hits = _score_records(load_newest(query, CANDIDATES), query.text, query.text.lower().split(), {})
         return SearchOutcome([hit for hit in hits if hit.score > 0], "exact")
     settings = query.settings or load_settings()
     leg = open_leg(query.text, settings.embedding)
@@ -73,13 +71,12 @@ def explain(query: SearchQuery, memory_uuid: str) -> Explanation:
 
 
 def _search_with_vectors(query: SearchQuery, leg: VectorLeg) -> SearchOutcome:
-    rows = select_usable(query, timezone.now())
     depth = CANDIDATES if query.strategy == "semantic" else process_settings.MEMORY_VEC_TOP_K
-    near = leg.store.search(query.owner, leg.query_vector, depth, rows)
+    near = leg.store.search(query.owner, leg.query_vector, depth, select_usable(query))
     if not near:
         # Nothing is indexed for this owner, or nothing of it may be used. Keywords see more (T6).
         return _search_by_keywords(query, EMPTY_VECTORS)
-    hits = _rank_by_distance(rows, near) if query.strategy == "semantic" else _fuse_legs(rows, near, query)
+    hits = _rank_by_distance(query, near) if query.strategy == "semantic" else _fuse_legs(query, near)
     return SearchOutcome(hits, query.strategy)
 
 
@@ -111,8 +108,8 @@ def _widen_for_reranking(query: SearchQuery, settings: MemorySettings) -> Search
     return replace(query, limit=max(query.limit, MAX_DOCUMENTS)) if is_reranked else query
 
 
-def _rank_by_distance(rows: MemoryQuerySet, near: list[VectorHit]) -> list[SearchHit]:
-    records = load_by_ids(rows, [hit.memory_id for hit in near])
+def _rank_by_distance(query: SearchQuery, near: list[VectorHit]) -> list[SearchHit]:
+    records = load_usable(query, [hit.memory_id for hit in near])
     return [
         SearchHit(records[hit.memory_id], hit.similarity, "vector", vector_score=hit.similarity, vector_rank=rank)
         for rank, hit in enumerate(near, start=1)
@@ -120,14 +117,14 @@ def _rank_by_distance(rows: MemoryQuerySet, near: list[VectorHit]) -> list[Searc
     ]
 
 
-def _fuse_legs(rows: MemoryQuerySet, near: list[VectorHit], query: SearchQuery) -> list[SearchHit]:
+def _fuse_legs(query: SearchQuery, near: list[VectorHit]) -> list[SearchHit]:
     """Reciprocal rank fusion of both legs (contract 6.5); a memory that only one leg found counts with that one."""
     ranks = {}
     if keyword.has_fulltext_index():
-        ranks = dict(keyword.rank_by_fulltext(rows, query.text, query.owner, CANDIDATES))
+        ranks = dict(keyword.rank_by_fulltext(query, CANDIDATES))
     similarities = {hit.memory_id: hit.similarity for hit in near}
     fused = fuse_reciprocal_ranks([list(ranks), list(similarities)], process_settings.MEMORY_RRF_K)
-    records = load_by_ids(rows, fused)
+    records = load_usable(query, fused)
     vector_ranks, keyword_ranks = _number(similarities), _number(ranks)
     hits = [
         SearchHit(
@@ -150,17 +147,16 @@ def _search_by_keywords(query: SearchQuery, reason: str) -> SearchOutcome:
 
     When nothing matches, the newest stand in, so that a greeting still carries context.
     """
-    rows = select_usable(query, timezone.now())
     terms = extract_query_terms(query.text)
     ranks: dict[int, float] = {}
     if keyword.has_fulltext_index():
-        ranks = dict(keyword.rank_by_fulltext(rows, query.text, query.owner, CANDIDATES))
+        ranks = dict(keyword.rank_by_fulltext(query, CANDIDATES))
     else:
         reason = NO_FULLTEXT
-    found = load_by_ids(rows, ranks)
+    found = load_usable(query, ranks)
     candidates = [found[memory_id] for memory_id in ranks if memory_id in found]
     if query.strategy == "hybrid" or not candidates:
-        candidates += [record for record in load_newest(rows, CANDIDATES) if record.memory_id not in ranks]
+        candidates += [record for record in load_newest(query, CANDIDATES) if record.memory_id not in ranks]
     hits = _score_records(candidates, query.text, terms, ranks)
     matched = [hit for hit in hits if hit.score > 0]
     return SearchOutcome(matched if ranks else hits, query.strategy, fallback_reason=reason)

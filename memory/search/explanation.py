@@ -62,7 +62,7 @@ def find_places(query: SearchQuery, memory_uuid: str) -> Places | None:
     keyword_rank = vector_rank = None
     if query.text.strip() and query.strategy != "exact":
         if keyword.has_fulltext_index():
-            matches = keyword.rank_by_fulltext(rows, query.text, query.owner, DEPTH)
+            matches = keyword.rank_by_fulltext(query, DEPTH)
             keyword_rank = _find_place([memory_id for memory_id, _ in matches], row.memory_id)
         leg = open_leg(query.text, load_settings().embedding)
         if not isinstance(leg, NoVectors):

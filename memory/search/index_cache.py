@@ -12,8 +12,8 @@ from django.db import connection, models
 from django.db.models.functions import Cast
 
 from memory.models import HEALTH_CHECK_OWNER, Memory, MemoryChange
+from memory.rows import read_metadata, read_moment
 from memory.search.dates import read_own_time
-from memory.search.lookup import read_metadata, read_moment
 from memory.search.owner_index import IndexedMemory, OwnerIndex
 
 # Ids in one statement: SQLite bounds the number of parameters.

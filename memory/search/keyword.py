@@ -1,8 +1,11 @@
 """The keyword tier: FTS5 candidates from SQLite. The only module of `search` that speaks FTS5's SQL."""
 
+from datetime import datetime
+
 from django.db import DatabaseError, connection
 
-from memory.models import MemoryQuerySet
+from memory.records import SearchQuery
+from memory.rows import write_usable
 from memory.search.terms import make_match_expression
 
 
@@ -28,23 +31,23 @@ def find_fulltext_fault() -> str | None:
     return None
 
 
-def rank_by_fulltext(rows: MemoryQuerySet, text: str, owner: str | None, limit: int) -> list[tuple[int, float]]:
-    """Return (memory_id, bm25) of the best matches among `rows`, best first; bm25 is negative, lower is better.
+def rank_by_fulltext(query: SearchQuery, limit: int, now: datetime | None = None) -> list[tuple[int, float]]:
+    """Return (memory_id, bm25) of the best matches for the query's text, best first; bm25 is negative, lower is better.
 
-    `rows` carries every filter (owner, expiry, retention, session) into the same statement, so rows that may not be
-    used take up no place. The owner stands inside MATCH as well: FTS5 then walks the owner's entries only.
+    Every filter stands in the same statement, so rows that may not be used take up no place. The owner stands inside
+    MATCH as well: FTS5 then walks the owner's entries only.
     """
-    expression = make_match_expression(text, owner)
+    expression = make_match_expression(query.text, query.owner)
     if expression is None:
         return []
-    matches = rows.extra(  # no user text in the SQL: the expression is a bound parameter
-        tables=["memory_fts"],
-        where=["memory_fts.rowid = memories.memory_id", "memory_fts MATCH %s"],
-        params=[expression],
-        select={"fts_rank": "memory_fts.rank"},
-        order_by=["fts_rank"],
-    )
-    return list(matches.values_list("memory_id", "fts_rank")[:limit])
+    condition, values = write_usable(query, now, by_id=True)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT memories.memory_id, memory_fts.rank FROM memory_fts JOIN memories ON memories.memory_id = "
+            f"memory_fts.rowid WHERE memory_fts MATCH %s AND {condition} ORDER BY memory_fts.rank LIMIT %s",
+            [expression, *values, limit],
+        )
+        return [(memory_id, rank) for memory_id, rank in cursor.fetchall()]
 
 
 def count_fulltext_rows() -> int:

@@ -10,7 +10,6 @@ WHOLE_QUERY_SCORE: Final = 20.0
 KEY_TERM_SCORE: Final = 6.0
 TERM_SCORE: Final = 3.0
 CHARS_PER_TOKEN: Final = 4
-EXTRACTION_FIELDS: Final = frozenset({"category", "polarity", "extractedAt", "source", "statement", "replaces"})
 
 Item = TypeVar("Item")
 
@@ -23,15 +22,13 @@ def estimate_tokens(text: str) -> int:
 def score_keywords(record: MemoryRecord, phrase: str, terms: Iterable[str]) -> float:
     """Keyword relevance (contract 6.3): `phrase` is the whole query, lower-cased, `terms` its words.
 
-    Each of content, key and metadata (without what extraction notes of itself: its words are in the content already,
-    and "go" is no part of "category") gives 20 if it holds the phrase; each term gives 6 if the key holds it, else 3
-    for every occurrence.
+    Each of content, key and metadata gives 20 if it holds the phrase; each term gives 6 if the key holds it, else 3
+    for every occurrence. Metadata is its JSON, names and all, as specified: "use" stands in "user_message".
     """
     key = record.key.lower()
     fields = [(record.content.lower(), False), (key, True)]
-    said = {name: value for name, value in record.metadata.items() if name not in EXTRACTION_FIELDS}
-    if said:
-        fields.append((json.dumps(said, ensure_ascii=False).lower(), False))
+    if record.metadata:
+        fields.append((json.dumps(dict(record.metadata), ensure_ascii=False).lower(), False))
     score = 0.0
     for field, is_key in fields:
         if phrase and phrase in field:

@@ -16,11 +16,10 @@ from memory import services
 from memory.backends.base import MemoryChanges
 from memory.models import HEALTH_CHECK_OWNER, Memory, MemoryChange
 from memory.records import MemoryDraft, SearchQuery
-from memory.rows import load_by_ids, select_usable
+from memory.rows import load_records, load_usable, select_usable
 from memory.search import index_cache
 from memory.search.adaptive import Explanation, explain, search_adaptive
 from memory.search.index_cache import INDEXES
-from memory.search.lookup import load_usable
 from memory.search.vector_evidence import VectorEvidence, compare_rows
 
 CHAT = "2023-05-08T13:56:00+00:00"
@@ -218,7 +217,9 @@ def test_it_hands_out_what_the_filters_allow_and_nothing_else(rows, session_id, 
     vectors = Vectors({memory_id: [1, 0] for memory_id in every}) if every and has_vectors else None
     for owner in ("A", "B", None):
         query = SearchQuery(owner, "green tea", "adaptive", 30, session_id=session_id)
-        allowed = load_by_ids(select_usable(query), every)
+        allowed = {
+            record.memory_id: record for record in load_records(select_usable(query).filter(memory_id__in=every))
+        }
         hits = search_adaptive(query, EAST if vectors else None, vectors)
         assert {hit.record.memory_id: hit.record for hit in hits} == allowed
         assert load_usable(query, every, timezone.now()) == allowed

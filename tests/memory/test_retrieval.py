@@ -39,14 +39,6 @@ def test_newest_that_only_stand_in_stay_within_the_budget():
     assert choose("hello there", 2000) == ["a short one"]
 
 
-def test_what_extraction_notes_of_itself_is_no_evidence():
-    noted = {"category": "pattern", "polarity": "positive", "source": "user_message", "statement": "I go by bike"}
-    remember("cycle to work", metadata=noted)
-    remember("Go services", metadata={"team": "platform"})
-    assert choose("Go", 2000, "exact") == ["Go services"]
-    assert choose("platform", 2000, "exact") == ["Go services"]
-
-
 def test_the_saved_strategy_decides_in_chat():
     MEMORY_SECTION.write({"enabled": True, "strategy": "recent"})
     remember("first")

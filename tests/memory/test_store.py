@@ -15,9 +15,10 @@ from core.errors import ConflictError, NotFoundError
 from memory import services
 from memory.backends.base import MemoryChanges
 from memory.backends.manager import get_primary
-from memory.models import Memory
+from memory.models import HEALTH_CHECK_OWNER, Memory
 from memory.records import MemoryDraft, MemoryFilter, SearchQuery
-from memory.search.keyword import count_fulltext_rows
+from memory.rows import load_newest, load_records, load_usable, select_usable
+from memory.search.keyword import count_fulltext_rows, rank_by_fulltext
 
 
 def store(content: str, *, owner: str = "A", key: str = "", **fields):
@@ -195,3 +196,22 @@ def test_no_room_reads_memory_rows_without_naming_an_owner_or_an_id():
         if not re.fullmatch(r"Memory\.objects\.(owned_by\(\w*|filter\((uuid|memory_id__in))", use)
     ]
     assert unscoped == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("owner", ["A", "B", "", None])
+@pytest.mark.parametrize("session_id", [None, "s1", ""])
+def test_the_reads_written_by_hand_select_what_the_one_rule_selects(owner, session_id):
+    now = timezone.now()
+    for number, expires_in in enumerate([None, -1, 0, 1, 3600]):
+        for of in ("A", "B", "", HEALTH_CHECK_OWNER):
+            expires_at = None if expires_in is None else now + timedelta(seconds=expires_in)
+            store(f"tea {number}", owner=of, expires_at=expires_at, session_id=["", "s1"][number % 2])
+    stale = store("tea stale", metadata={"ž": "č"})
+    Memory.objects.filter(uuid=stale.id).update(updated_at=now - timedelta(days=31))
+    query = SearchQuery(owner, "tea", "hybrid", 30, session_id=session_id)
+    wanted = {record.memory_id: record for record in load_records(select_usable(query, now))}
+    every = [record.memory_id for record in load_records(Memory.objects.owned_by(None))]
+    assert load_usable(query, every, now) == wanted
+    assert {record.memory_id: record for record in load_newest(query, 99, now)} == wanted
+    assert {memory_id for memory_id, _ in rank_by_fulltext(query, 99, now)} == set(wanted)
