@@ -4,11 +4,12 @@ Every read asks the database (one short query), so a change holds in every proce
 operators who save different fields at the same time both win, because each field is a row of its own.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from core.models import Setting
 
@@ -62,13 +63,20 @@ class Section:
 
     def read(self) -> dict[str, Any]:
         """Return every field by wire name, missing or broken rows as their defaults."""
-        keys = [key for item in self.fields for key in (item.key, *item.aliases)]
-        rows = dict(Setting.objects.filter(key__in=keys).values_list("key", "value"))
+        rows = self._read_rows()
         values = {}
         for item in self.fields:
             stored = next((rows[key] for key in (item.key, *item.aliases) if key in rows), item.default)
             values[item.name] = item.normalise(stored)
         return values
+
+    def _read_rows(self) -> dict[str, Any]:
+        """By hand, and as text without the driver's conversions: every chat reads its settings anew."""
+        keys = [key for item in self.fields for key in (item.key, *item.aliases)]
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT key, value FROM settings WHERE key IN ({','.join(['%s'] * len(keys))})", keys)
+            rows = cursor.fetchall()
+        return {key: json.loads(value) if isinstance(value, str) else value for key, value in rows}
 
     def write(self, changes: Mapping[str, Any]) -> None:
         """Store the given fields, by wire name; values must be validated already. Other fields keep theirs."""

@@ -125,7 +125,8 @@ def index_batch(limit: int = BATCH_ROWS) -> BatchReport:
 
 def backfill_owner(owner: str, config: EmbeddingConfig, *, limit: int, timeout_seconds: float) -> None:
     """Lazy backfill (contract B16): index a few of an owner's pending memories, the newest first, within a time."""
-    if not (vec0.STATUS.available and resolve(config).is_available):
+    # Without an index there is nothing to add to; making the first one is the background job's.
+    if not (vec0.STATUS.available and lifecycle.has_index() and resolve(config).is_available):
         return
     records = load_records(_select_due().owned_by(owner).order_by("-memory_id")[:limit])
     index, _ = prepare_target() if records else (None, "")

@@ -7,7 +7,7 @@ are made under SQLite's write lock, so two processes can't open or swap at once.
 from dataclasses import asdict
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from core.db.sqlite import vec0
@@ -27,6 +27,13 @@ def find_index(state: VectorIndex.State) -> VectorIndex | None:
 def find_active() -> VectorIndex | None:
     """The index that answers queries."""
     return find_index(VectorIndex.State.ACTIVE)
+
+
+def has_index() -> bool:
+    """Quickly, since every chat asks: is there any index, active or building?"""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM memory_vec_meta LIMIT 1")
+        return cursor.fetchone() is not None
 
 
 def find_target() -> VectorIndex | None:

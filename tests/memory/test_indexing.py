@@ -239,10 +239,12 @@ def test_an_owner_without_vectors_falls_back_to_keywords(embedder):
 
 
 def test_lazy_backfill_indexes_a_few_of_the_owners_rows(embedder):
+    remember("dogs")
+    runner.run_waiting_jobs()
     for number in range(30):
         remember(f"cats {number}")
         remember(f"theirs {number}", owner="B")
     config = EmbeddingConfig("auto", None, None, None, transformers_enabled=False, static_enabled=True)
     indexing.backfill_owner("A", config, limit=20, timeout_seconds=0.3)
-    assert Memory.objects.filter(needs_reindex=False).count() == 20
+    assert Memory.objects.filter(needs_reindex=False).count() == 21
     assert not Memory.objects.filter(needs_reindex=False, api_key_id="B").exists()
