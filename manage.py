@@ -15,7 +15,8 @@ def main() -> None:
         sys.exit("error: Django is not installed here; `make run` makes .venv, or run .venv/bin/python manage.py")
     try:
         # Read the settings before Django does: it would bury a wrong value under "Unknown command".
-        settings.configured or settings.INSTALLED_APPS
+        if not settings.configured:
+            _ = settings.INSTALLED_APPS
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"error: {error}")

@@ -55,9 +55,7 @@ class Key:
 class LiveServer:
     """One data folder and, between `start` and `stop`, the server on it. It can be started again after a kill."""
 
-    def __init__(
-        self, data_dir: Path, environment: Mapping[str, str] | None = None, keys: Sequence[Key] = ()
-    ) -> None:
+    def __init__(self, data_dir: Path, environment: Mapping[str, str] | None = None, keys: Sequence[Key] = ()) -> None:
         self.data_dir = data_dir
         self.management_key = f"manage-{secrets.token_hex(16)}"
         self.port = find_free_port()
@@ -205,9 +203,7 @@ class LiveServer:
         return self.client.stream("POST", "/v1/chat/completions", **chat)
 
 
-def build_chat(
-    key: Key | None, *messages: dict[str, Any] | str, headers: Any = None, **fields: Any
-) -> dict[str, Any]:
+def build_chat(key: Key | None, *messages: dict[str, Any] | str, headers: Any = None, **fields: Any) -> dict[str, Any]:
     """Arguments for an httpx call that posts a chat."""
     spoken = [{"role": "user", "content": item} if isinstance(item, str) else item for item in messages]
     pairs = list((headers or {}).items() if isinstance(headers, dict) else headers or [])

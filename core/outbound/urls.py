@@ -14,9 +14,7 @@ BAD_REQUEST_URL: Final = "The URL must be http or https, without credentials"
 BLOCKED: Final = "The address is blocked by the outbound policy"
 MAX_URL_LENGTH: Final = 2000
 
-_PLAIN_URL: Final = re.compile(
-    r"https?://(?:\[[^\]/]+\]|[^/?#@\\:\[\]]+)(?::[0-9]{1,5})?(?:/[^?#\\]*)?", re.IGNORECASE
-)
+_PLAIN_URL: Final = re.compile(r"https?://(?:\[[^\]/]+\]|[^/?#@\\:\[\]]+)(?::[0-9]{1,5})?(?:/[^?#\\]*)?", re.IGNORECASE)
 _NEVER_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029]")
 _HOST: Final = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+", re.IGNORECASE)
 

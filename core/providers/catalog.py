@@ -110,6 +110,4 @@ def _read_models(provider: str, body: bytes) -> tuple[ModelInfo, ...]:
 
 def _build_model(provider: str, model: str, created: Any) -> ModelInfo:
     is_a_time = isinstance(created, int) and not isinstance(created, bool)
-    return ModelInfo(
-        id=f"{provider}/{model}", object="model", created=created if is_a_time else 0, owned_by=provider
-    )
+    return ModelInfo(id=f"{provider}/{model}", object="model", created=created if is_a_time else 0, owned_by=provider)

@@ -105,14 +105,10 @@ PROVIDERS: Final = (
         reranks=True,
     ),
     KnownProvider("upstage", "Upstage", "https://api.upstage.ai/v1", "UPSTAGE_API_KEY", embeds=True),
-    KnownProvider(
-        "siliconflow", "SiliconFlow", "https://api.siliconflow.com/v1", "SILICONFLOW_API_KEY", reranks=True
-    ),
+    KnownProvider("siliconflow", "SiliconFlow", "https://api.siliconflow.com/v1", "SILICONFLOW_API_KEY", reranks=True),
     KnownProvider("moonshot", "Moonshot AI", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
     KnownProvider("zai", "Z.AI", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", system_role="none"),
-    KnownProvider(
-        "glm", "GLM Coding Plan", "https://api.z.ai/api/coding/paas/v4", "GLM_API_KEY", system_role="none"
-    ),
+    KnownProvider("glm", "GLM Coding Plan", "https://api.z.ai/api/coding/paas/v4", "GLM_API_KEY", system_role="none"),
     KnownProvider(
         "glmt",
         "GLM Coding Plan, thinking models",
@@ -123,9 +119,7 @@ PROVIDERS: Final = (
     KnownProvider(
         "glm-cn", "Zhipu BigModel", "https://open.bigmodel.cn/api/paas/v4", "GLM_CN_API_KEY", system_role="none"
     ),
-    KnownProvider(
-        "qianfan", "Baidu Qianfan", "https://qianfan.baidubce.com/v2", "QIANFAN_API_KEY", system_role="none"
-    ),
+    KnownProvider("qianfan", "Baidu Qianfan", "https://qianfan.baidubce.com/v2", "QIANFAN_API_KEY", system_role="none"),
     KnownProvider("minimax", "MiniMax", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
     KnownProvider(
         "dashscope",
@@ -133,9 +127,7 @@ PROVIDERS: Final = (
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         "DASHSCOPE_API_KEY",
     ),
-    KnownProvider(
-        "xiaomi-mimo", "Xiaomi MiMo", "https://api.xiaomimimo.com/v1", "XIAOMI_API_KEY", system_role="first"
-    ),
+    KnownProvider("xiaomi-mimo", "Xiaomi MiMo", "https://api.xiaomimimo.com/v1", "XIAOMI_API_KEY", system_role="first"),
     KnownProvider(
         "vercel-ai-gateway",
         "Vercel AI Gateway",

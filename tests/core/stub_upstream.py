@@ -48,9 +48,7 @@ class StubUpstream:
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, path, _ = head[0].split(" ", 2)
-        headers = {
-            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)
-        }
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         request = SeenRequest(method, path, headers, body)
         self.requests.append(request)

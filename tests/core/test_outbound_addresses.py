@@ -81,9 +81,7 @@ def test_a_carrier_is_never_better_than_what_it_carries(address: IPv4Address) ->
 @given(st.ip_addresses())
 def test_what_counts_as_public_is_global(address: IPv4Address | IPv6Address) -> None:
     # Carriers of IPv4 are public when what they carry is; Python knows the mapped ones among them only.
-    if judge_address(address) is Reach.PUBLIC and not (
-        address.version == 6 and int(address) >> 96 in CARRIER_HEADS
-    ):
+    if judge_address(address) is Reach.PUBLIC and not (address.version == 6 and int(address) >> 96 in CARRIER_HEADS):
         assert address.is_global and not address.is_multicast
 
 
@@ -112,9 +110,7 @@ def test_ipv6_addresses_that_are_never_dialled(text: str) -> None:
     assert judge_host(text) is Reach.FORBIDDEN
 
 
-@pytest.mark.parametrize(
-    "text", ["::1", "fd00::1", "fc00::5", "2001:db8::1", "localhost", "LocalHost.", "a.localhost"]
-)
+@pytest.mark.parametrize("text", ["::1", "fd00::1", "fc00::5", "2001:db8::1", "localhost", "LocalHost.", "a.localhost"])
 def test_private_ipv6_and_local_names(text: str) -> None:
     assert judge_host(text) is Reach.PRIVATE
 
@@ -154,8 +150,7 @@ def test_other_names_are_left_to_the_resolver(name: str) -> None:
 
 def test_of_several_addresses_only_the_permitted_stay_in_order() -> None:
     answers = [
-        ip_address(text)
-        for text in ("93.184.216.34", "127.0.0.1", "169.254.169.254", "2606:4700::1", "93.184.216.34")
+        ip_address(text) for text in ("93.184.216.34", "127.0.0.1", "169.254.169.254", "2606:4700::1", "93.184.216.34")
     ]
     assert [str(a) for a in choose_permitted(answers, Reach.PUBLIC)] == ["93.184.216.34", "2606:4700::1"]
     assert [str(a) for a in choose_permitted(answers, Reach.PRIVATE)] == [

@@ -40,9 +40,7 @@ def tls_upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tu
     pem = tmp_path / "models.pem"
     pem.write_bytes(
         certificate.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     names: list[str] = []
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

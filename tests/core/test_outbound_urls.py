@@ -133,9 +133,7 @@ def test_rw_074_metadata_and_link_local_are_refused_always(url: str, allowed: bo
 def test_rw_074_the_switch_is_read_as_it_is_meant(word: str, expected: bool, tmp_path: Path) -> None:
     code = "from omniroute import settings; print(settings.OUTBOUND_ALLOW_PRIVATE_ADDRESSES)"
     environment = {"DATA_DIR": str(tmp_path), "OUTBOUND_ALLOW_PRIVATE_ADDRESSES": word}
-    told = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == str(expected)
 
 

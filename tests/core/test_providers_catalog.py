@@ -27,15 +27,11 @@ def list_ids() -> list[str]:
 
 
 def test_echo_is_always_there() -> None:
-    assert async_to_sync(list_models)() == [
-        {"id": "echo/echo", "object": "model", "created": 0, "owned_by": "echo"}
-    ]
+    assert async_to_sync(list_models)() == [{"id": "echo/echo", "object": "model", "created": 0, "owned_by": "echo"}]
 
 
 def test_models_are_named_after_their_provider(upstream: StubUpstream) -> None:
-    upstream.answer = answer_models(
-        {"id": "a/b", "created": 7, "secret": "x"}, {"id": "c"}, {"id": 5}, {"no": 1}, 3
-    )
+    upstream.answer = answer_models({"id": "a/b", "created": 7, "secret": "x"}, {"id": "c"}, {"id": 5}, {"no": 1}, 3)
     save_provider("box", ProviderChanges(base_url=upstream.url, api_key="sk-test-LEAKME"))
     models = async_to_sync(list_models)()
     assert models[0] == {"id": "box/a/b", "object": "model", "created": 7, "owned_by": "box"}
@@ -55,9 +51,7 @@ def test_an_answer_is_kept_until_the_provider_changes(upstream: StubUpstream) ->
     assert len(upstream.requests) == 2
 
 
-@pytest.mark.parametrize(
-    "trouble", ["status", "not json", "wrong shape", "redirect", "too large", "gone", "blocked"]
-)
+@pytest.mark.parametrize("trouble", ["status", "not json", "wrong shape", "redirect", "too large", "gone", "blocked"])
 def test_a_provider_that_cannot_be_asked_is_left_out(
     trouble: str, upstream: StubUpstream, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,9 +121,7 @@ def test_rw_028_an_upstreams_error_comes_back_as_it_is(
     upstream: StubUpstream, status: str, body: bytes, content_type: str
 ) -> None:
     async def answer(request: SeenRequest, writer: asyncio.StreamWriter) -> None:
-        head = (
-            f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\nretry-after: 7\r\ncontent-length: {len(body)}"
-        )
+        head = f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\nretry-after: 7\r\ncontent-length: {len(body)}"
         writer.write(head.encode() + b"\r\n\r\n" + body)
 
     upstream.answer = answer
@@ -155,9 +153,7 @@ def test_rw_028_no_connection_is_a_502_that_tells_no_secret(
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 304, 999])
 def test_rw_072_a_redirect_of_an_upstream_is_a_502(upstream: StubUpstream, status: int) -> None:
     async def answer(request: SeenRequest, writer: asyncio.StreamWriter) -> None:
-        writer.write(
-            f"HTTP/1.1 {status} X\r\nlocation: {upstream.url}/other\r\ncontent-length: 0\r\n\r\n".encode()
-        )
+        writer.write(f"HTTP/1.1 {status} X\r\nlocation: {upstream.url}/other\r\ncontent-length: 0\r\n\r\n".encode())
 
     upstream.answer = answer
     with pytest.raises(UpstreamError) as told:

@@ -14,9 +14,7 @@ from core.providers.client import UpstreamReply, close_clients, open_chat
 def wait_forever(started: bytes = b"") -> Any:
     async def answer(request: SeenRequest, writer: asyncio.StreamWriter) -> None:
         if started:
-            writer.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-            )
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
             writer.write(b"%x\r\n%s\r\n" % (len(started), started))
         await asyncio.sleep(60)
 

@@ -69,8 +69,7 @@ def test_what_is_not_plain_text_is_shown_as_json() -> None:
     parts = {"role": "user", "content": [{"type": "text", "text": "ж"}]}
     _, told = ask(messages=[call, parts])
     assert told["choices"][0]["message"]["content"] == (
-        'assistant: {"content": null, "tool_calls": [{"id": "1"}]}\n'
-        'user: {"content": [{"type": "text", "text": "ж"}]}'
+        'assistant: {"content": null, "tool_calls": [{"id": "1"}]}\nuser: {"content": [{"type": "text", "text": "ж"}]}'
     )
 
 
@@ -83,10 +82,7 @@ def test_a_stream_holds_the_same_text_in_order() -> None:
     for index in (0, 1):
         mine = [event["choices"][0] for event in events if event["choices"][0]["index"] == index]
         assert mine[0]["delta"] == {"role": "assistant", "content": ""}
-        assert (
-            "".join(choice["delta"].get("content", "") for choice in mine)
-            == RENDERED + "\nuser: " + "word " * 3000
-        )
+        assert "".join(choice["delta"].get("content", "") for choice in mine) == RENDERED + "\nuser: " + "word " * 3000
         assert [choice["finish_reason"] for choice in mine if choice["finish_reason"]] == ["stop"]
         assert 3 < len(mine) < 210
 

@@ -20,9 +20,7 @@ def test_every_entry_is_usable() -> None:
 
 
 def test_the_environment_names_are_those_that_settings_read() -> None:
-    assert {provider.env_name for provider in PROVIDERS if provider.needs_key} == set(
-        settings.PROVIDER_API_KEY_NAMES
-    )
+    assert {provider.env_name for provider in PROVIDERS if provider.needs_key} == set(settings.PROVIDER_API_KEY_NAMES)
 
 
 def test_models_belong_to_providers_that_can_serve_them() -> None:

@@ -122,9 +122,7 @@ def test_system_roles_come_from_the_row_then_the_model_then_the_registry(setting
 
 
 def test_keys_are_encrypted_and_only_their_end_is_known() -> None:
-    provider, created = save_provider(
-        "box", ProviderChanges(base_url="http://127.0.0.1:9", api_key="sk-test-LEAKME")
-    )
+    provider, created = save_provider("box", ProviderChanges(base_url="http://127.0.0.1:9", api_key="sk-test-LEAKME"))
     assert created and provider.api_key_hint == "AKME"
     assert "LEAKME" not in provider.api_key_encrypted
     assert resolve_route("box/m").api_key == "sk-test-LEAKME"

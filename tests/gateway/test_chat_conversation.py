@@ -79,9 +79,7 @@ def test_a_kill_between_answer_and_extraction_loses_nothing(
     assert "TypeScript" in contents and "Postgres" in contents
 
 
-def test_a_broken_stream_is_an_error_to_the_client(
-    live_server_process: LiveServer, upstream: UpstreamStub
-) -> None:
+def test_a_broken_stream_is_an_error_to_the_client(live_server_process: LiveServer, upstream: UpstreamStub) -> None:
     upstream.queue(stream_reply([delta_event("half an"), Reset()], ends=False))
     with pytest.raises(APIError):
         say(connect(live_server_process, live_server_process.take_key()), "hi", stream=True)

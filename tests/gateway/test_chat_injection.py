@@ -261,9 +261,7 @@ def test_rw_022_a_request_opts_out_of_memory(
 
 
 @pytest.mark.parametrize("value", ["false", "0", "no", "", "on", "2"])
-def test_rw_022_other_values_mean_nothing(
-    live_server_process: LiveServer, upstream: UpstreamStub, value: str
-) -> None:
+def test_rw_022_other_values_mean_nothing(live_server_process: LiveServer, upstream: UpstreamStub, value: str) -> None:
     server, key = live_server_process, live_server_process.take_key()
     server.remember(key, "I prefer dark mode")
     server.chat(key, "I prefer dark mode with coffee.", headers={"x-omniroute-no-memory": value})

@@ -49,9 +49,7 @@ def test_the_operators_key_may_chat_too(live_server_process: LiveServer) -> None
     assert live_server_process.chat(Key("env", live_server_process.management_key), "hi").status_code == 200
 
 
-def test_no_key_or_header_of_ours_reaches_the_provider(
-    live_server_process: LiveServer, upstream: UpstreamStub
-) -> None:
+def test_no_key_or_header_of_ours_reaches_the_provider(live_server_process: LiveServer, upstream: UpstreamStub) -> None:
     key = live_server_process.take_key()
     headers = {"x-omniroute-session-id": "s", "Cookie": "a=b", "x-api-key": "k", "OpenAI-Beta": "b"}
     live_server_process.chat(key, "hi", headers=headers)
@@ -89,9 +87,7 @@ def test_an_unknown_path_is_told_in_the_same_shape(live_server_process: LiveServ
     assert_error(live_server_process.client.get("/v1/completions"), 404)
 
 
-def test_a_body_over_the_limit_is_refused(
-    launch_server: Callable[..., LiveServer], upstream: UpstreamStub
-) -> None:
+def test_a_body_over_the_limit_is_refused(launch_server: Callable[..., LiveServer], upstream: UpstreamStub) -> None:
     server = launch_server(MAX_REQUEST_BYTES="5000")
     key = server.take_key()
     assert_error(server.chat(key, "x" * 6000), 413)
@@ -111,9 +107,7 @@ def test_a_model_is_split_at_its_first_slash(live_server_process: LiveServer, up
         assert upstream.last.json["model"] == asked
 
 
-def test_an_untouched_request_arrives_byte_for_byte(
-    live_server_process: LiveServer, upstream: UpstreamStub
-) -> None:
+def test_an_untouched_request_arrives_byte_for_byte(live_server_process: LiveServer, upstream: UpstreamStub) -> None:
     raw = b'{ "model":"m",  "messages":[{"role":"user","content":"\\u00e9 \xc3\xa9"}], "x":[1.0, 1e3] }'
     live_server_process.client.post(CHAT, content=raw, headers=live_server_process.take_key().headers)
     assert upstream.last.body == raw
@@ -144,9 +138,7 @@ def test_an_answer_comes_back_as_it_was(live_server_process: LiveServer, upstrea
     assert response.headers["x-request-id"]
 
 
-def test_a_compressed_answer_is_relayed_and_understood(
-    live_server_process: LiveServer, upstream: UpstreamStub
-) -> None:
+def test_a_compressed_answer_is_relayed_and_understood(live_server_process: LiveServer, upstream: UpstreamStub) -> None:
     key = live_server_process.take_key()
     upstream.reply_with(json_reply(chat_answer("We decided to use Postgres here."), compressed=True))
     response = live_server_process.chat(key, "I prefer green tea.")

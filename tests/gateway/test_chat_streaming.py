@@ -38,9 +38,7 @@ ERROR_WITH_A_WISH = {"error": {"message": "I prefer tea cups.", "type": "x", "co
 
 
 @pytest.fixture(scope="module")
-def impatient_server(
-    preparation: Preparation, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveServer]:
+def impatient_server(preparation: Preparation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """A server that waits two seconds for its provider."""
     limits = {"UPSTREAM_READ_TIMEOUT_SECONDS": "2", "UPSTREAM_CONNECT_TIMEOUT_SECONDS": "2"}
     server = preparation.start(tmp_path_factory.mktemp("impatient"), **limits)
@@ -107,9 +105,7 @@ def test_the_job_is_written_before_the_stream_ends(
     raise AssertionError("the stream had no end")
 
 
-def test_a_compressed_stream_is_relayed_and_understood(
-    live_server_process: LiveServer, upstream: UpstreamStub
-) -> None:
+def test_a_compressed_stream_is_relayed_and_understood(live_server_process: LiveServer, upstream: UpstreamStub) -> None:
     server, key = live_server_process, live_server_process.take_key()
     data = gzip.compress(delta_event("I decided to use Postgres.") + DONE_EVENT)
     upstream.reply_with(stream_reply([data[:20], data[20:]], headers={"Content-Encoding": "gzip"}))
@@ -198,7 +194,7 @@ def test_rw_028_an_upstream_that_cannot_be_reached_is_a_bad_gateway(
 BROKEN = {
     "reset": stream_reply([delta_event("I prefer t"), delta_event("ea. Also"), Pause(0.05), Reset()], ends=False),
     "cut": stream_reply(
-        [delta_event("I prefer t"), delta_event("ea. Also"), Pause(0.05), Send(b"40\r\ndata: {\"cho"), HangUp()],
+        [delta_event("I prefer t"), delta_event("ea. Also"), Pause(0.05), Send(b'40\r\ndata: {"cho'), HangUp()],
         ends=False,
     ),
 }
@@ -253,9 +249,7 @@ def leave_after(server: LiveServer, key: Key, count: int) -> None:
                     return
 
 
-def test_rw_030_clients_that_leave_stop_their_upstream(
-    live_server_process: LiveServer, upstream: UpstreamStub
-) -> None:
+def test_rw_030_clients_that_leave_stop_their_upstream(live_server_process: LiveServer, upstream: UpstreamStub) -> None:
     server, key = live_server_process, live_server_process.take_key()
     upstream.reply_with(sse_reply(["tick "] * 300, pause_seconds=0.2))
 

@@ -18,9 +18,7 @@ class Command(BaseCommand):
     help = "Add a provider or change a stored one. What is not given stays as it is."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "name", help="what stands before the first slash of a model, such as openai or my-vllm"
-        )
+        parser.add_argument("name", help="what stands before the first slash of a model, such as openai or my-vllm")
         parser.add_argument(
             "--base-url", help="up to and including /v1; not needed for the providers of list_providers --known"
         )
