@@ -19,6 +19,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.middleware import common, csrf, security
 from django.utils.deprecation import MiddlewareMixin
 
+from core import metrics
 from core.error_handler import show_bad_request
 
 CHAT_PREFIX: Final = "/v1/"
@@ -56,7 +57,7 @@ class RequestContextMiddleware:
         request_id = _name_request(request)
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = _refuse_strange_host(request) or cast(HttpResponseBase, self.get_response(request))
-        return _add_headers(response, request_id)
+        return _finish(request, response, request_id)
 
     async def _answer_async(self, request: HttpRequest) -> HttpResponseBase:
         request_id = _name_request(request)
@@ -66,7 +67,7 @@ class RequestContextMiddleware:
         response = _refuse_strange_host(request)
         if response is None:
             response = await cast(Awaitable[HttpResponseBase], self.get_response(request))
-        return _add_headers(response, request_id)
+        return _finish(request, response, request_id)
 
 
 def read_request_id(request: HttpRequest) -> str:
@@ -89,6 +90,11 @@ def _refuse_strange_host(request: HttpRequest) -> HttpResponseBase | None:
     except DisallowedHost as error:
         return show_bad_request(request, error)
     return None
+
+
+def _finish(request: HttpRequest, response: HttpResponseBase, request_id: str) -> HttpResponseBase:
+    metrics.count_request(request.path_info, response.status_code)
+    return _add_headers(response, request_id)
 
 
 def _add_headers(response: HttpResponseBase, request_id: str) -> HttpResponseBase:

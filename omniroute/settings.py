@@ -146,7 +146,6 @@ JOB_HANDLERS = {
     "memory.purge_archives": "memory.tasks.purge_archives",
     "memory.purge_beyond_retention": "memory.tasks.purge_beyond_retention",
     "memory.purge_expired": "memory.tasks.purge_expired",
-    "memory.sweep_unindexed": "memory.tasks.sweep_unindexed",
     "memory.upkeep": "memory.tasks.do_upkeep",
 }
 

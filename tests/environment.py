@@ -6,6 +6,7 @@ A plugin named in pytest.ini and not a conftest: pytest-django reads the setting
 import os
 import tempfile
 
+FOREIGN = {"HOST", "PORT", "SECRET_KEY", "CELERY_BROKER_URL", "REDIS_URL", "METRICS_ENABLED"}
 _data_dir = tempfile.TemporaryDirectory(prefix="omniroute-tests-")
 os.environ.update(
     {
@@ -15,5 +16,5 @@ os.environ.update(
         "ALLOWED_HOSTS": "127.0.0.1,localhost,testserver",
     }
 )
-for _name in [name for name in os.environ if name.endswith("_API_KEY") or name in {"HOST", "PORT", "SECRET_KEY"}]:
+for _name in [name for name in os.environ if name.endswith("_API_KEY") or name in FOREIGN]:
     del os.environ[_name]

@@ -4,14 +4,19 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from core.jobs import queue
+from core.jobs import periodic_admin, queue
 from core.jobs.models import Job
+
+__all__ = ["JobAdmin", "periodic_admin"]
 
 
 @admin.register(Job)
 class JobAdmin(admin.ModelAdmin[Job]):
-    list_display = ("id", "name", "state", "attempts", "run_at", "finished_at", "short_error")
-    list_filter = ("state", "name")
+    list_display = ("id", "name", "state", "attempts", "created_at", "run_at", "finished_at", "short_error")
+    list_filter = ("state", "name", "created_at")
+    search_fields = ("name", "error")
+    # How many jobs there are in each state, of each name.
+    show_facets = admin.ShowFacets.ALWAYS
     ordering = ("-id",)
     show_full_result_count = False
     actions = ("retry_jobs",)

@@ -1,39 +1,20 @@
-"""The embedded runner: threads of the server process that do jobs when there is no broker."""
+"""The embedded runner: threads of the server process that do jobs and start periodic ones, without a broker."""
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection
-from django.utils.module_loading import import_string
+from django.db import connection
 
-from core.jobs import queue
-from core.jobs.queue import ClaimedJob
+from core.jobs import periodic, queue
+from core.jobs.execution import LeaseKeeper, run_job
 
 logger = structlog.get_logger(__name__)
 
 IDLE_SECONDS = 1.0
-HOUSEKEEPING_SECONDS = 3600.0
-
-
-def run_job(job: ClaimedJob) -> None:
-    """Do one claimed job to its end. Whatever its handler raises is kept with the job, never raised on."""
-    path = settings.JOB_HANDLERS.get(job.name)
-    if path is None:
-        queue.fail(job, f"no handler is registered for {job.name!r}")
-        return
-    handler: Callable[[dict[str, Any]], None] = import_string(path)
-    try:
-        handler(job.payload)
-    except Exception as error:  # the task edge: the reason is stored with the job and logged
-        logger.warning("jobs.failed", job=job.id, name=job.name, attempt=job.attempt, exc_info=True)
-        queue.fail(job, f"{type(error).__name__}: {error}"[:2000])
-    else:
-        queue.finish(job)
+# A job is added just before an answer leaves; begun at once, it would compete with that answer for the interpreter.
+SETTLE_SECONDS = 0.01
 
 
 def run_waiting_jobs(limit: int = 1000) -> int:
@@ -46,15 +27,20 @@ def run_waiting_jobs(limit: int = 1000) -> int:
 
 
 class Runner:
-    """Claims and does jobs until stopped. Several runners, in one process or many, share the work safely."""
+    """Claims and does jobs until stopped. Several runners, in one process or many, share the work safely.
 
-    def __init__(self, worker_count: int = 1) -> None:
+    With `only`, it does the jobs of that name alone, and starts no periodic ones.
+    """
+
+    def __init__(self, worker_count: int = 1, *, only: str | None = None) -> None:
+        self._only = only
         self._stopping = threading.Event()
-        self._running: dict[int, ClaimedJob] = {}
+        self._leases = LeaseKeeper()
         self._threads = [
             threading.Thread(target=self._work, name=f"jobs-{number}", daemon=True) for number in range(worker_count)
         ]
-        self._threads.append(threading.Thread(target=self._keep_leases, name="jobs-leases", daemon=True))
+        if only is None:
+            self._threads.append(threading.Thread(target=self._keep_schedule, name="jobs-schedule", daemon=True))
 
     def start(self) -> None:
         for thread in self._threads:
@@ -67,39 +53,39 @@ class Runner:
         deadline = time.monotonic() + timeout_seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+        self._leases.stop()
 
     def _work(self) -> None:
-        next_housekeeping = time.monotonic() + HOUSEKEEPING_SECONDS
         while not self._stopping.is_set():
             try:
-                close_old_connections()
+                # Kept from job to job: opening one costs as much as a small job. An idle thread keeps none.
+                connection.close_at = None
+                connection.close_if_unusable_or_obsolete()
                 if not self._run_one():
-                    queue.JOB_ADDED.wait(IDLE_SECONDS)
+                    if queue.JOB_ADDED.wait(IDLE_SECONDS):
+                        self._stopping.wait(SETTLE_SECONDS)
+                    else:
+                        connection.close()
                     queue.JOB_ADDED.clear()
-                if time.monotonic() > next_housekeeping:
-                    next_housekeeping = time.monotonic() + HOUSEKEEPING_SECONDS
-                    queue.forget_done()
             except DatabaseError:
                 logger.warning("jobs.database_unavailable", exc_info=True)
                 self._stopping.wait(IDLE_SECONDS)
         connection.close()
 
     def _run_one(self) -> bool:
-        job = queue.claim_next()
+        job = queue.claim_next(self._only)
         if job is None:
             return False
-        self._running[job.id] = job
-        try:
+        with self._leases.hold(job):
             run_job(job)
-        finally:
-            self._running.pop(job.id, None)
         return True
 
-    def _keep_leases(self) -> None:
-        while not self._stopping.wait(queue.LEASE_SECONDS / 3):
+    def _keep_schedule(self) -> None:
+        wait_seconds = 0.0
+        while not self._stopping.wait(wait_seconds):
             try:
-                for job in list(self._running.values()):
-                    queue.renew_lease(job)
+                wait_seconds = periodic.start_due_jobs()
             except DatabaseError:
-                logger.warning("jobs.lease_not_renewed", exc_info=True)
-        connection.close()
+                logger.warning("jobs.schedule_unavailable", exc_info=True)
+                wait_seconds = periodic.MAX_WAIT_SECONDS
+            connection.close()

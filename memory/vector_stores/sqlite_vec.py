@@ -86,6 +86,38 @@ class SqliteVecStore:
             cursor.execute(f"SELECT count(*) FROM {self.table}_chunks")
             return int(cursor.fetchone()[0])
 
+    def list_sparse_chunks(self) -> list[list[int]]:
+        """Return the memory_ids of each chunk less than half full, but for each owner's newest, which still fills."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT chunk_id, partition00, count(*) FROM {self.table}_rowids "
+                f"JOIN {self.table}_chunks USING (chunk_id) GROUP BY chunk_id ORDER BY chunk_id"
+            )
+            chunks = cursor.fetchall()
+            newest = {owner: chunk_id for chunk_id, owner, _ in chunks}
+            sparse = [
+                chunk_id for chunk_id, owner, count in chunks if count < CHUNK_ROWS / 2 and newest[owner] != chunk_id
+            ]
+            held: list[list[int]] = []
+            for chunk_id in sparse:
+                cursor.execute(f"SELECT rowid FROM {self.table}_rowids WHERE chunk_id = %s", [chunk_id])
+                held.append([row[0] for row in cursor.fetchall()])
+        return held
+
+    def repack(self, memory_ids: Sequence[int]) -> None:
+        """Write these vectors anew, one after the other, which frees the chunks they were scattered over."""
+        with transaction.atomic(), connection.cursor() as cursor:
+            rows: list[Any] = []
+            for ids in batched_ids(memory_ids):
+                cursor.execute(
+                    f"SELECT memory_id, owner, embedding FROM {self.table} WHERE memory_id IN ({_marks(ids)})", ids
+                )
+                rows += cursor.fetchall()
+            self.delete(row[0] for row in rows)
+            cursor.executemany(
+                f"INSERT INTO {self.table}(memory_id, owner, embedding) VALUES (%s, %s, {self._value()})", rows
+            )
+
     def read(self, owner: str | None, memory_ids: Iterable[int] | None = None) -> tuple[NDArray[np.int64], Vector]:
         """Return ids, ascending, and their vectors (rows, unit length): all of the owner's, or those of the ids."""
         statement, rows = f"SELECT memory_id, embedding FROM {self.table}", []

@@ -39,4 +39,6 @@ class Command(BaseCommand):
 def check_broker() -> None:
     """Raise ImproperlyConfigured with one line when there is no broker to work with."""
     if not settings.CELERY_BROKER_URL:
-        raise ImproperlyConfigured("set CELERY_BROKER_URL or REDIS_URL; without a broker the server does its jobs itself")
+        raise ImproperlyConfigured(
+            "set CELERY_BROKER_URL or REDIS_URL; without a broker the server does its jobs itself"
+        )
