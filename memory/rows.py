@@ -5,7 +5,7 @@ rules: building a statement anew with the ORM takes longer than these reads them
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final, cast
@@ -67,12 +67,18 @@ def load_usable(query: SearchQuery, memory_ids: Iterable[int], now: datetime | N
     return records
 
 
-def load_newest(query: SearchQuery, limit: int, now: datetime | None = None) -> list[MemoryRecord]:
-    """Read the newest rows that the query may use, whatever its text."""
+def load_newest(
+    query: SearchQuery, limit: int, now: datetime | None = None, *, holding: Sequence[str] = ()
+) -> list[MemoryRecord]:
+    """Read the newest rows that the query may use, whatever its text.
+
+    With `holding`, only those of them are made into records in which one of these lower-case terms stands somewhere.
+    """
     condition, values = write_usable(query, now)
     with connection.cursor() as cursor:
         cursor.execute(f"{_SELECT}{condition} ORDER BY created_at DESC, memory_id DESC LIMIT %s", [*values, limit])
-        return [_make_record(*row) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+    return [_make_record(*row) for row in rows if not holding or _holds_any(row[5:8], holding)]
 
 
 def load_records(rows: MemoryQuerySet) -> list[MemoryRecord]:
@@ -114,6 +120,12 @@ def read_moment(value: Any) -> datetime:
     """Read a stored moment: UTC, unless another writer says so itself."""
     moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _holds_any(texts: Sequence[str | None], terms: Sequence[str]) -> bool:
+    """Stored metadata may spell letters as escapes; then it is taken to hold anything."""
+    text = "\n".join(filter(None, texts)).lower()
+    return "\\u" in text or any(term in text for term in terms)
 
 
 def _make_record(*row: Any) -> MemoryRecord:

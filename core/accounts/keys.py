@@ -6,10 +6,11 @@ import json
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 from structlog import get_logger
@@ -64,7 +65,10 @@ def issue_key(row: ApiKey) -> str:
     row.key_hash = hash_key(bare_key)
     row.prefix = bare_key[:PREFIX_CHARACTERS]
     row.save(force_insert=True)
-    log.info("accounts.key.created", key_id=row.id, prefix=row.prefix, scopes=row.scopes)
+    # Told once it holds: the first start makes its key in the transaction that also shows it.
+    transaction.on_commit(
+        partial(log.info, "accounts.key.created", key_id=row.id, prefix=row.prefix, scopes=row.scopes)
+    )
     return bare_key
 
 

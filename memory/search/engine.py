@@ -156,7 +156,9 @@ def _search_by_keywords(query: SearchQuery, reason: str) -> SearchOutcome:
     found = load_usable(query, ranks)
     candidates = [found[memory_id] for memory_id in ranks if memory_id in found]
     if query.strategy == "hybrid" or not candidates:
-        candidates += [record for record in load_newest(query, CANDIDATES) if record.memory_id not in ranks]
+        # Beside matches, the newest count only if they hold a term; without any match they all may stand in.
+        newest = load_newest(query, CANDIDATES, holding=terms if ranks else ())
+        candidates += [record for record in newest if record.memory_id not in ranks]
     hits = _score_records(candidates, query.text, terms, ranks)
     matched = [hit for hit in hits if hit.score > 0]
     return SearchOutcome(matched if ranks else hits, query.strategy, fallback_reason=reason)

@@ -12,12 +12,14 @@ import numpy as np
 from django.db import connection, transaction
 from numpy.typing import NDArray
 
-from memory.models import MemoryQuerySet, VectorIndex
+from memory.models import Memory, MemoryQuerySet, VectorIndex
 from memory.vector_stores.base import Vector, VectorHit, VectorPoint
 
 CHUNK_ROWS: Final = 64
 MAX_K: Final = 4096  # vec0 refuses more
 MAX_PARAMETERS: Final = 500
+# Looking one row up takes about as long as scanning this many.
+LOOK_UP_COST: Final = 5
 # int8 keeps components up to this many standard deviations of a random unit vector's (1/sqrt(dimensions)); clipping
 # the rare larger ones costs less recall than the steps that "unit" (up to 1.0) would leave for all the others.
 INT8_RANGE: Final = 4.0
@@ -120,21 +122,26 @@ class SqliteVecStore:
 
     def read(self, owner: str | None, memory_ids: Iterable[int] | None = None) -> tuple[NDArray[np.int64], Vector]:
         """Return ids, ascending, and their vectors (rows, unit length): all of the owner's, or those of the ids."""
-        statement, rows = f"SELECT memory_id, embedding FROM {self.table}", []
+        if memory_ids is None and owner is not None:
+            memory_ids = self._list_ids_of_small(owner)
+        statement, rows = f"SELECT memory_id, embedding FROM {self.table}", list[Any]()
         with connection.cursor() as cursor:
             if memory_ids is not None:
-                for ids in batched_ids(memory_ids):
-                    cursor.execute(f"{statement} WHERE memory_id IN ({_marks(ids)})", ids)
+                for memory_id in memory_ids:
+                    cursor.execute(f"{statement} WHERE memory_id = %s", [memory_id])
                     rows += cursor.fetchall()
-            elif owner is not None:
-                cursor.execute(f"{statement} WHERE owner = %s", [owner])
-                rows = cursor.fetchall()
             else:
-                cursor.execute(statement)
+                condition, values = (" WHERE owner = %s", [owner]) if owner is not None else ("", [])
+                cursor.execute(statement + condition, values)
                 rows = cursor.fetchall()
         rows.sort()
         ids_found = np.fromiter((row[0] for row in rows), np.int64, len(rows))
         return ids_found, self._decode(b"".join(row[1] for row in rows))
+
+    def _list_ids_of_small(self, owner: str) -> list[int] | None:
+        """The owner's memory_ids where looking each up is quicker than what vec0 does for an owner: scan the table."""
+        ids = list(Memory.objects.owned_by(owner).values_list("memory_id", flat=True))
+        return ids if len(ids) * LOOK_UP_COST < self.count() else None
 
     def _find_nearest(
         self, owner: str | None, vector: Vector, k: int, within: MemoryQuerySet | None

@@ -60,7 +60,7 @@ def test_holes_that_deletions_left_are_closed_and_every_vector_stays_what_it_was
     ids_after, vectors_after = store.read(None)
     assert ids_after.tolist() == ids.tolist()
     assert np.allclose(vectors_after, vectors)
-    assert store.read("small")[0].tolist() == list(range(1001, 1011))
+    assert store.read(None, range(1001, 1011))[0].tolist() == list(range(1001, 1011))
     assert upkeep.close_vector_holes() == 0, "there was still something to close"
 
 
