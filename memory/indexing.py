@@ -119,8 +119,11 @@ def index_batch(limit: int = BATCH_ROWS) -> BatchReport:
         return BatchReport(0, 0, reason=reason)
     records = load_records(_select_due().order_by("index_attempts", "memory_id")[:limit])
     if not records:
-        return _finish(index)
-    return _index_records(index, records)
+        report = BatchReport(0, 0, retry_at=_select_pending().aggregate(first=Min("index_retry_at"))["first"])
+    else:
+        report = _index_records(index, records)
+    _swap_if_whole(index)
+    return report
 
 
 def backfill_owner(owner: str, config: EmbeddingConfig, *, limit: int, timeout_seconds: float) -> None:
@@ -235,10 +238,14 @@ def _select_pending() -> MemoryQuerySet:
     return Memory.objects.owned_by(None).filter(needs_reindex=True, index_attempts__lt=MAX_ATTEMPTS)
 
 
-def _finish(index: VectorIndex) -> BatchReport:
-    """Nothing is due: the building index is whole unless rows that failed still have tries left."""
-    retry_at = _select_pending().aggregate(first=Min("index_retry_at"))["first"]
-    if retry_at is None and index.state == VectorIndex.State.BUILDING:
+def _swap_if_whole(index: VectorIndex) -> None:
+    """Let a building index answer once it holds all that was there when it was opened.
+
+    What was written since is indexed in its turn, as ever: to wait for that as well would be to wait for ever on a
+    server that is written to all the time.
+    """
+    if index.state != VectorIndex.State.BUILDING:
+        return
+    if not _select_pending().filter(updated_at__lte=index.created_at).exists():
         lifecycle.swap_in(index)
         logger.info("memory.index.swapped", signature=index.signature)
-    return BatchReport(0, 0, retry_at=retry_at)
