@@ -10,6 +10,8 @@ from memory import views as memory_views
 from omniroute.health import healthz, readyz
 from omniroute.metrics_page import metrics
 
+admin.site.site_header = admin.site.site_title = "OmniRoute Memory"
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/admin/"), name="home"),
     path("admin/", admin.site.urls),
