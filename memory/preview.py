@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from django.conf import settings as process_settings
+from django.utils import timezone
 
 from memory.records import ChosenMemory, Retrieval, SearchHit, SearchQuery
 from memory.retrieval import describe_memory, retrieve
 from memory.search import engine
-from memory.search.explanation import Exclusion, Places, find_exclusion, find_places
+from memory.search.exclusion import Exclusion, find_exclusion
+from memory.search.explanation import Places, find_places
 from memory.search.ranking import estimate_tokens
 
 Verdict = (
@@ -75,7 +77,7 @@ def _explain(query: SearchQuery, retrieval: Retrieval, memory_uuid: str) -> Expl
     for rank, hit in enumerate(hits, start=1):
         if hit.record.id == memory_uuid:
             return _explain_ranked(query, retrieval, hit, rank)
-    exclusion = find_exclusion(query, memory_uuid)
+    exclusion = find_exclusion(query, memory_uuid, timezone.now())
     if exclusion is not None:
         told = EXCLUSIONS[exclusion].format(days=query.retention_days)
         return Explanation(memory_uuid, exclusion, told, len(hits))
@@ -121,7 +123,7 @@ def _explain_ranked(query: SearchQuery, retrieval: Retrieval, hit: SearchHit, ra
 def _explain_adaptive(query: SearchQuery, memory_uuid: str, count: int) -> Explanation:
     seen = engine.explain(query, memory_uuid)
     verdict: Verdict
-    if seen.excluded_by == "below minimum relevance":
+    if seen.excluded_by == "below_minimum_relevance":
         minimum = process_settings.MEMORY_MIN_RELEVANCE
         verdict = "below_minimum_relevance"
         told = f"Its relevance of {seen.relevance or 0:.2f} is below the minimum of {minimum} (MEMORY_MIN_RELEVANCE)."

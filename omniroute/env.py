@@ -4,7 +4,6 @@ A missing or empty variable gives the default; a wrong one raises `ImproperlyCon
 names the variable, so that the start stops there instead of failing later in a stranger place.
 """
 
-import math
 import os
 from collections.abc import Sequence
 from typing import Final
@@ -53,29 +52,26 @@ def read_int(name: str, default: int, *, minimum: int, maximum: int) -> int:
 
 
 def read_seconds(name: str, default: float, *, maximum: float) -> float:
-    raw = read_text(name)
-    if not raw:
-        return default
-    try:
-        value = float(raw)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a number of seconds, not {raw!r}") from None
-    if not (math.isfinite(value) and 0 < value <= maximum):
-        raise ImproperlyConfigured(f"{name} must be above 0 and at most {maximum:g} seconds, not {raw}")
+    value = _read_number(name, default)
+    if not 0 < value <= maximum:
+        raise ImproperlyConfigured(f"{name} must be above 0 and at most {maximum:g} seconds, not {value:g}")
     return value
 
 
 def read_fraction(name: str, default: float) -> float:
-    raw = read_text(name)
-    if not raw:
-        return default
-    try:
-        value = float(raw)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a number from 0 to 1, not {raw!r}") from None
+    value = _read_number(name, default)
     if not 0 <= value <= 1:
-        raise ImproperlyConfigured(f"{name} must be from 0 to 1, not {raw}")
+        raise ImproperlyConfigured(f"{name} must be from 0 to 1, not {value:g}")
     return value
+
+
+def _read_number(name: str, default: float) -> float:
+    """Not a number and infinity pass here and fail every range."""
+    raw = read_text(name)
+    try:
+        return float(raw) if raw else default
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a number, not {raw!r}") from None
 
 
 def read_choice(name: str, default: str, choices: Sequence[str]) -> str:

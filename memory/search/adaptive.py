@@ -14,6 +14,7 @@ from memory.models import Memory
 from memory.records import SearchHit, SearchQuery
 from memory.rows import load_newest, load_usable
 from memory.search.conversation import Bools, Floats
+from memory.search.exclusion import Exclusion, find_exclusion
 from memory.search.fusion import FusedScores, fuse
 from memory.search.index_cache import INDEXES
 from memory.search.lexical import LexicalScores, read_query, score_words
@@ -21,15 +22,7 @@ from memory.search.owner_index import OwnerIndex
 from memory.search.stems import measure_latin_share, split_query
 from memory.search.vector_evidence import Vector, VectorEvidence, VectorScores
 
-Exclusion = Literal[
-    "not stored",
-    "other owner",
-    "expired",
-    "beyond retention",
-    "other session",
-    "no evidence",
-    "below minimum relevance",
-]
+Verdict = Exclusion | Literal["no_evidence", "below_minimum_relevance"]
 # How much of a query (0 to 1) the embedder can read. The default is that of an English embedder.
 EmbedderReads = Callable[[str], float]
 
@@ -43,7 +36,7 @@ class Explanation:
     """
 
     memory_id: str
-    excluded_by: Exclusion | None
+    excluded_by: Verdict | None
     candidates: int = 0
     score: float | None = None
     rank: int | None = None
@@ -121,13 +114,14 @@ def explain(
 ) -> Explanation:
     """Tell how the search with these arguments saw one memory, whether or not it found it."""
     now = timezone.now()
-    memory_id, excluded_by = _find_exclusion(query, memory_uuid, now)
+    excluded_by = find_exclusion(query, memory_uuid, now)
     if excluded_by is not None:
         return Explanation(memory_uuid, excluded_by)
+    memory_id = Memory.objects.filter(uuid=memory_uuid).values_list("memory_id", flat=True).first()
     scores = _score(query, query_vector, vectors, embedder_reads, minimum_relevance, now)
     found = np.nonzero(scores.ids == memory_id)[0] if scores is not None else np.zeros(0, np.int64)
     if scores is None or not len(found) or not scores.usable[found[0]]:
-        return Explanation(memory_uuid, "no evidence")
+        return Explanation(memory_uuid, "no_evidence")
     return _describe(scores, int(found[0]), memory_uuid, minimum_relevance)
 
 
@@ -206,25 +200,6 @@ def _read_cosine(scores: _Scores, position: int) -> float | None:
     return float(scores.fused.cosines[position])
 
 
-def _find_exclusion(query: SearchQuery, memory_uuid: str, now: datetime) -> tuple[int, Exclusion | None]:
-    """Return the memory's integer id and which filter keeps it from this query, if one does."""
-    row = Memory.objects.filter(uuid=memory_uuid).values_list(
-        "memory_id", "api_key_id", "session_id", "updated_at", "expires_at"
-    ).first()  # fmt: skip
-    if row is None:
-        return 0, "not stored"
-    memory_id, owner, session_id, updated_at, expires_at = row
-    if not Memory.objects.owned_by(query.owner).filter(memory_id=memory_id, api_key_id=owner).exists():
-        return memory_id, "other owner"
-    if expires_at is not None and expires_at <= now:
-        return memory_id, "expired"
-    if updated_at < now - query.retention_days * _DAY:
-        return memory_id, "beyond retention"
-    if query.session_id is not None and session_id != query.session_id:
-        return memory_id, "other session"
-    return memory_id, None
-
-
 def _describe(scores: _Scores, position: int, memory_uuid: str, minimum_relevance: float) -> Explanation:
     fused, words = scores.fused, scores.words
     relevance = float(scores.relevance[position])
@@ -233,7 +208,7 @@ def _describe(scores: _Scores, position: int, memory_uuid: str, minimum_relevanc
     place = np.array([position])
     return Explanation(
         memory_uuid,
-        None if is_ranked else "below minimum relevance" if too_weak else "no evidence",
+        None if is_ranked else "below_minimum_relevance" if too_weak else "no_evidence",
         candidates=int(scores.is_ranked.sum()),
         score=float(fused.fused[position]),
         rank=1 + int((fused.fused > fused.fused[position])[scores.is_ranked].sum()) if is_ranked else None,

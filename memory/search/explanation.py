@@ -1,20 +1,16 @@
 """Why a search did not bring a memory: what keeps it out altogether, or where each leg saw it, however far down."""
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final, Literal
+from typing import Final
 
 from django.db.models import Q
 from django.utils import timezone
 
 from memory.config import load_settings
-from memory.models import Memory
 from memory.records import SearchQuery
 from memory.rows import select_usable
 from memory.search import keyword
 from memory.vector_stores.resolver import NoVectors, open_leg
-
-Exclusion = Literal["not_stored", "other_owner", "expired", "beyond_retention", "other_session"]
 
 # How far down the legs are looked through: as far as vec0 goes.
 DEPTH: Final = 4096
@@ -33,23 +29,6 @@ class Places:
     keyword_rank: int | None
     vector_rank: int | None
     waits_for_vector: bool
-
-
-def find_exclusion(query: SearchQuery, memory_uuid: str) -> Exclusion | None:
-    """Return which filter keeps the memory from this query, None when it may be used."""
-    row = Memory.objects.filter(uuid=memory_uuid).first()
-    if row is None:
-        return "not_stored"
-    if not Memory.objects.owned_by(query.owner).filter(pk=row.pk).exists():
-        return "other_owner"
-    now = timezone.now()
-    if row.expires_at is not None and row.expires_at <= now:
-        return "expired"
-    if row.updated_at < now - timedelta(days=query.retention_days):
-        return "beyond_retention"
-    if query.session_id is not None and row.session_id != query.session_id:
-        return "other_session"
-    return None
 
 
 def find_places(query: SearchQuery, memory_uuid: str) -> Places | None:

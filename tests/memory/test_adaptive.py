@@ -449,13 +449,13 @@ def test_why_a_memory_was_not_chosen():
     Memory.objects.filter(uuid=old.id).update(updated_at=now - timedelta(days=31))
     weak, unmatched = store("green submarine"), store("lorem")
     assert why(expired, "tea").excluded_by == "expired"
-    assert why(old, "tea").excluded_by == "beyond retention"
-    assert why(foreign, "tea").excluded_by == "other owner"
-    assert why(elsewhere, "tea", session_id="s1").excluded_by == "other session"
-    assert why(unmatched, "tea").excluded_by == "no evidence"
-    assert why(weak, "green tea leaves", minimum=0.9).excluded_by == "below minimum relevance"
+    assert why(old, "tea").excluded_by == "beyond_retention"
+    assert why(foreign, "tea").excluded_by == "other_owner"
+    assert why(elsewhere, "tea", session_id="s1").excluded_by == "other_session"
+    assert why(unmatched, "tea").excluded_by == "no_evidence"
+    assert why(weak, "green tea leaves", minimum=0.9).excluded_by == "below_minimum_relevance"
     query = SearchQuery("A", "tea", "adaptive", 30)
-    assert explain(query, None, None, "00000000-0000-0000-0000-000000000000").excluded_by == "not stored"
+    assert explain(query, None, None, "00000000-0000-0000-0000-000000000000").excluded_by == "not_stored"
 
 
 @pytest.mark.django_db
