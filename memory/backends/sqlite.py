@@ -1,17 +1,18 @@
 """The built-in backend: rows of this database, searched by `memory.search`."""
 
+import json
 import time
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Count, F, Q, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from core.errors import ConflictError
+from core.errors import ConflictError, FieldError, InvalidFieldsError
 from memory.backends.base import BackendHealth, MemoryChanges
 from memory.models import Memory, MemoryQuerySet
 from memory.records import MemoryDraft, MemoryFilter, MemoryPage, MemoryRecord, SearchOutcome, SearchQuery
@@ -20,6 +21,9 @@ from memory.search import engine
 from memory.search.ranking import CHARS_PER_TOKEN
 from memory.search.terms import make_search_terms
 from memory.vector_stores import lifecycle
+
+# Twice what one request may send.
+MAX_METADATA_BYTES: Final = 128 * 1024
 
 
 class SQLiteBackend:
@@ -100,13 +104,22 @@ def _upsert(draft: MemoryDraft) -> MemoryRecord:
         row.content = draft.content
         row.type = draft.type
         row.session_id = draft.session_id
-        row.metadata = {**metadata, **draft.metadata}
+        row.metadata = _merge_metadata(metadata, draft.metadata)
         row.expires_at = draft.expires_at
         row.updated_at = now
         if text_changed:
             expect_indexing(row)
         row.save()
     return make_record(row)
+
+
+def _merge_metadata(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """New wins. The result is bounded, or it would grow with every upsert."""
+    merged = {**stored, **given}
+    if stored and given and len(json.dumps(merged, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
+        message = f"Would make the stored metadata larger than {MAX_METADATA_BYTES} bytes"
+        raise InvalidFieldsError([FieldError("metadata", message)])
+    return merged
 
 
 def expect_indexing(*rows: Memory) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
-from rest_api import MANAGEMENT_KEY, Api
+from rest_api import MANAGEMENT_KEY, Api, fields_of
 
 from memory import services
 from memory.models import Memory
@@ -199,3 +199,11 @@ def test_parallel_writers_of_one_key_make_one_memory(api: Api, at_once: Callable
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.json()["id"] for answer in answers}) == 1
     assert Memory.objects.get().metadata == {str(number): number for number in range(8)}
+
+
+def test_metadata_that_upserts_keep_adding_to_is_bounded(api: Api) -> None:
+    for number in range(2):
+        api.remember(apiKeyId="A", key="k", metadata={f"part{number}": "x" * 60_000})
+    answer = api.post("/api/memory", {"apiKeyId": "A", "key": "k", "content": "c", "metadata": {"more": "x" * 60_000}})
+    assert fields_of(answer) == {"metadata"}
+    api.remember(apiKeyId="A", key="k", metadata={"part0": "less"})
