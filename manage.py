@@ -2,10 +2,14 @@
 """Command line of OmniRoute Memory: `manage.py help` lists every command."""
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["serve"]:
+        # While modules load, Ctrl-C just ends the process: Python's own exception can get lost in one of them.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "omniroute.settings")
     try:
         from django.conf import settings

@@ -3,6 +3,7 @@
 import signal
 import socket
 import sys
+import threading
 from types import FrameType
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from omniroute.first_start import FirstLogin, make_first_login
 from omniroute.greeting import read_status, write_first_login, write_status
 from omniroute.listeners import close_listeners, open_listeners
 
+STOP_ASKED: Final = threading.Event()
 # How long open streams may go on after Ctrl-C.
 GRACE_SECONDS: Final = 5
 # Chat clients keep connections open between turns; closing them early makes the next request fail or wait.
@@ -72,16 +74,20 @@ def _serve(sockets: list[socket.socket]) -> None:
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
-    # uvicorn takes the signals while it runs and passes them on when it has ended; by then their work is done.
+    server = uvicorn.Server(config)
+    # uvicorn takes the signals while it runs. One that comes before that moment ends it as well, and one that it
+    # passes on when it has ended changes nothing any more.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _ignore)
-    uvicorn.Server(config).run(sockets=sockets)
+        signal.signal(number, server.handle_exit)
+    if not STOP_ASKED.is_set():
+        server.run(sockets=sockets)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """Told to stop while still starting: nothing is half done that the next start would not finish."""
+    """Told to stop while still starting: nothing is half done that the next start would not finish.
+
+    Python drops an exception where nobody could catch it (a destructor, a callback of the database), so the wish is
+    kept as well.
+    """
+    STOP_ASKED.set()
     sys.exit(0)
-
-
-def _ignore(number: int, frame: FrameType | None) -> None:
-    pass
