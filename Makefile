@@ -4,7 +4,7 @@
 # make lint  style, types, import contracts, templates, missing migrations
 
 PY := .venv/bin/python
-LINTED := $(wildcard core embeddings qdrant_admin memory gateway omniroute)
+LINTED := core embeddings qdrant_admin memory gateway studio omniroute
 
 .PHONY: run worker beat test lint
 

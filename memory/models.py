@@ -96,6 +96,53 @@ class MemoryChange(models.Model):
         return f"{self.memory_id} @ {self.seq}"
 
 
+class MemoryUse(models.Model):
+    """How often chats have carried a memory, and when last; a memory that no chat has carried has no row."""
+
+    memory_uuid = models.CharField(max_length=36, primary_key=True)
+    api_key_id = models.CharField(max_length=256)
+    count = models.PositiveIntegerField(default=0)
+    last_injected_at = models.DateTimeField()
+    last_request_id = models.CharField(max_length=128)
+
+    class Meta:
+        db_table = "memory_uses"
+        indexes = [models.Index(fields=["api_key_id"], name="idx_memory_uses_api_key")]
+
+    def __str__(self) -> str:
+        return f"{self.memory_uuid} x {self.count}"
+
+
+class RequestLink(models.Model):
+    """A memory that a chat carried, or a fact that was taken out of it. Kept as long as the log of requests."""
+
+    class Kind(models.TextChoices):
+        INJECTED = "injected"
+        EXTRACTED = "extracted"
+
+    request_id = models.CharField(max_length=128)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    memory_uuid = models.CharField(max_length=36)
+    api_key_id = models.CharField(max_length=256)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "memory_request_links"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["request_id", "kind", "memory_uuid"], name="memory_request_links_link_unique"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["memory_uuid", "-created_at"], name="idx_memory_links_memory"),
+            models.Index(fields=["api_key_id"], name="idx_memory_links_api_key"),
+            models.Index(fields=["created_at"], name="idx_memory_links_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.request_id} {self.kind} {self.memory_uuid}"
+
+
 class Compaction(models.Model):
     """One run of compaction. What it replaced is kept in `MemoryArchive` until `expires_at`, or until it is undone."""
 

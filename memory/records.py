@@ -10,6 +10,13 @@ from memory.config import MemorySettings
 MemoryType = Literal["factual", "episodic", "procedural", "semantic"]
 MEMORY_TYPES: tuple[MemoryType, ...] = ("factual", "episodic", "procedural", "semantic")
 Strategy = Literal["exact", "semantic", "hybrid", "adaptive"]
+Polarity = Literal["positive", "negative"]
+# `active`: has no expiry or one to come; `soon`: expires within the next seven days.
+ExpiryState = Literal["never", "active", "soon", "expired"]
+# A minus sign means the latest, or last in the alphabet, first. Ties are broken by `memory_id` the same way.
+MemoryOrder = Literal["-created", "created", "-updated", "updated", "-key", "key"]
+MEMORY_ORDERS: tuple[MemoryOrder, ...] = ("-created", "created", "-updated", "updated", "-key", "key")
+DEFAULT_ORDER: MemoryOrder = "-created"
 Tier = Literal["fts5", "vector", "hybrid-rrf", "qdrant", "adaptive"]
 
 
@@ -45,13 +52,30 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """Which memories a list shows. `owner=None` means every owner and is for management calls only."""
+    """Which memories a list shows. `owner=None` means every owner and is for management calls only.
+
+    `source` is `metadata.source`, "" for memories that have none: those a client stored. `is_used` is whether a chat
+    has ever carried it, `is_indexed` whether its vector is up to date.
+    """
 
     owner: str | None
     type: MemoryType | None = None
     session_id: str | None = None
     category: str | None = None
     text: str = ""
+    source: str | None = None
+    polarity: Polarity | None = None
+    expiry: ExpiryState | None = None
+    is_indexed: bool | None = None
+    is_used: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EraseScope:
+    """What is erased everywhere: all that an owner has, or one session of it."""
+
+    owner: str
+    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +85,14 @@ class MemoryPage:
     records: list[MemoryRecord]
     total: int
     by_type: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySlice:
+    """Memories in order from a cursor on; `next_cursor` is None when nothing comes after them."""
+
+    records: list[MemoryRecord]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-STOREYS = ("core", "embeddings", "qdrant_admin", "memory", "gateway", "omniroute")
+STOREYS = ("core", "embeddings", "qdrant_admin", "memory", "gateway", "studio", "omniroute")
 # Rooms that know nothing of HTTP: they can be called from a command, a job or a tool as well.
 WEB_FREE = (
     "core/db",
