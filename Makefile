@@ -1,6 +1,6 @@
 # make run   the server on http://127.0.0.1:20128/ (HOST, PORT, DATA_DIR change where it listens and stores)
 # make worker  Celery workers that do background jobs, make beat  their schedule; both need REDIS_URL
-# make test  the tests
+# make test  the tests, one process a core
 # make lint  style, types, import contracts, templates, missing migrations
 
 PY := .venv/bin/python
@@ -19,7 +19,7 @@ beat: .venv/core.stamp
 	@exec $(PY) manage.py beat
 
 test: .venv/dev.stamp
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n auto --dist loadfile
 
 # Django's checks open a database: not the one that `make run` serves.
 lint: export DATA_DIR := .venv/lint-data
