@@ -1,9 +1,9 @@
 """How it stands with the parts of the engine: what works, what does not, why, and what to do about it.
 
-Read from settings, rows and this process's memory: no network, no model is loaded.
+Read from settings, rows and this process's memory; no model is loaded, and only Qdrant is asked, where it is on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.db.sqlite import vec0
@@ -15,6 +15,8 @@ from memory import queue
 from memory.config import MemorySettings, load_settings
 from memory.indexing import NO_SOURCE_ADVICE, Backlog, read_backlog
 from memory.models import VectorIndex
+from memory.qdrant_control import QdrantStatus
+from memory.qdrant_control import read_status as read_qdrant_status
 from memory.search import rerank
 from memory.search.keyword import find_fulltext_fault
 from memory.vector_stores import lifecycle
@@ -61,7 +63,10 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class VectorStoreStatus:
-    """`active` answers queries; `building` is filled beside it after a change of the embedding."""
+    """`active` answers queries; `building` is filled beside it after a change of the embedding.
+
+    Both are sqlite-vec's, which stays current while Qdrant is the `backend` that answers.
+    """
 
     backend: str
     is_available: bool
@@ -95,6 +100,7 @@ class EngineStatus:
     keyword: KeywordStatus
     embedding: EmbeddingStatus
     vector_store: VectorStoreStatus
+    qdrant: QdrantStatus
     rerank: RerankStatus
     indexing: IndexingStatus
     sqlite_driver: str
@@ -105,10 +111,12 @@ def read_engine_status() -> EngineStatus:
     settings = load_settings()
     indexing = _read_indexing(read_backlog(), read_state(queue.FETCH_MODELS, queue.INDEX_PENDING))
     resolution = resolve(settings.embedding)
+    qdrant = read_qdrant_status()
     return EngineStatus(
         keyword=_read_keyword(),
         embedding=_read_embedding(resolution, indexing),
-        vector_store=_read_vector_store(resolution, indexing.backlog),
+        vector_store=_name_answering(_read_vector_store(resolution, indexing.backlog), qdrant),
+        qdrant=qdrant,
         rerank=_read_rerank(settings),
         indexing=indexing,
         sqlite_driver=DRIVER.label,
@@ -160,6 +168,13 @@ def _read_vector_store(resolution: EmbeddingResolution, backlog: Backlog) -> Vec
     building = _describe_index(VectorIndex.State.BUILDING, backlog)
     reason = _tell_vector_store(resolution, backlog, active, building)
     return VectorStoreStatus("sqlite-vec", True, active.rows if active else 0, reason, active, building)
+
+
+def _name_answering(here: VectorStoreStatus, qdrant: QdrantStatus) -> VectorStoreStatus:
+    """The store that answers is Qdrant where it is chosen and well, else the one in this database."""
+    if not qdrant.is_answering:
+        return here
+    return replace(here, backend="qdrant", is_available=True, row_count=qdrant.points, reason=qdrant.reason)
 
 
 def _tell_vector_store(

@@ -2,8 +2,15 @@
 
 from httpx import AsyncClient, Client, Response, Timeout
 
-from core.outbound.clients import async_client, build_timeout, read_limited, sync_client, telling_upstream_errors
-from core.outbound.posting import Answer, Deadline, post
+from core.outbound.clients import (
+    JudgingTransport,
+    async_client,
+    build_timeout,
+    read_limited,
+    sync_client,
+    telling_upstream_errors,
+)
+from core.outbound.posting import Answer, Deadline, post, send
 from core.outbound.urls import check_url
 
 __all__ = [
@@ -11,6 +18,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Deadline",
+    "JudgingTransport",
     "Response",
     "Timeout",
     "async_client",
@@ -18,6 +26,7 @@ __all__ = [
     "check_url",
     "post",
     "read_limited",
+    "send",
     "sync_client",
     "telling_upstream_errors",
 ]

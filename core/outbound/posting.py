@@ -1,4 +1,4 @@
-"""One POST with a limit on its whole time and its size, for callers that wait: embeddings, reranking."""
+"""One request with a limit on its whole time and its size, for callers that wait: embeddings, reranking, backends."""
 
 import time
 import zlib
@@ -41,6 +41,20 @@ class Answer:
 
 
 def post(url: str, headers: Mapping[str, str], body: bytes, *, deadline: Deadline, peer: str) -> Answer:
+    """Return what `url` answered to a POST before `deadline`; see `send`."""
+    return send("POST", url, headers, body, deadline=deadline, peer=peer)
+
+
+def send(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    deadline: Deadline,
+    peer: str,
+    max_bytes: int = MAX_ANSWER_BYTES,
+) -> Answer:
     """Return what `url` answered before `deadline`; `peer` is how error messages call it.
 
     Raises `UpstreamTimeoutError`, `OutboundRefusedError` or another `UpstreamError`. The request runs in a thread
@@ -48,7 +62,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, deadline: Deadlin
     """
     if deadline.seconds_left() <= 0:
         raise UpstreamTimeoutError(f"{peer} did not answer in time")
-    future = _get_pool().submit(_send, url, headers, body, deadline, peer)
+    future = _get_pool().submit(_send, method, url, headers, body, deadline, peer, max_bytes)
     try:
         return future.result(deadline.seconds_left())
     except TimeoutError:
@@ -56,24 +70,26 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, deadline: Deadlin
         raise UpstreamTimeoutError(f"{peer} did not answer in time") from None
 
 
-def _send(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline, peer: str) -> Answer:
+def _send(
+    method: str, url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline, peer: str, max_bytes: int
+) -> Answer:
     seconds = max(deadline.seconds_left(), MIN_SECONDS)
     timeout = build_timeout(min(seconds, settings.UPSTREAM_CONNECT_TIMEOUT_SECONDS), seconds)
     with (
         telling_upstream_errors(peer),
-        _get_client().stream("POST", url, headers=dict(headers), content=body, timeout=timeout) as response,
+        _get_client().stream(method, url, headers=dict(headers), content=body, timeout=timeout) as response,
     ):
         return Answer(
             status=response.status_code,
             retry_after=response.headers.get("retry-after", ""),
-            body=_read_body(response, deadline, peer),
+            body=_read_body(response, deadline, peer, max_bytes),
         )
 
 
-def _read_body(response: Response, deadline: Deadline, peer: str) -> bytes:
+def _read_body(response: Response, deadline: Deadline, peer: str, max_bytes: int) -> bytes:
     if response.is_success:
         return inflate(
-            read_chunks(response.iter_raw(), MAX_ANSWER_BYTES, deadline, peer),
+            read_chunks(response.iter_raw(), max_bytes, deadline, peer),
             response.headers.get("content-encoding", ""),
             peer,
         )

@@ -166,6 +166,8 @@ def _find_usable(index: OwnerIndex, query: SearchQuery, now: datetime) -> Bools 
     usable: Bools = (view.expires > now.timestamp()) & (view.updated >= (now - query.retention_days * _DAY).timestamp())
     if query.session_id is not None:
         usable &= index.is_in_session(query.session_id)
+    if query.type is not None:
+        usable &= index.is_of_type(query.type)
     return None if usable.all() else usable
 
 

@@ -1,28 +1,33 @@
 """Search: rank an owner's memories for a query, by the best way that is available now.
 
 `exact` reads the newest and scores them by keyword. `semantic` ranks by vector, `hybrid` fuses keywords and vectors by
-reciprocal rank, `adaptive` by score (see `memory.search.adaptive`). Each degrades to FTS5 and, where that finds
-nothing, to the newest, and says so in `fallback_reason`.
+reciprocal rank, `adaptive` by score (see `memory.search.adaptive`). With Qdrant switched on they take their vectors
+from it, else and where it fails from sqlite-vec. Each degrades to FTS5 and, where that finds nothing, to the newest,
+and says so in `fallback_reason`.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
+import structlog
 from django.conf import settings as process_settings
 
 from core.providers.rerank import MAX_DOCUMENTS
 from memory.config import MemorySettings, load_settings
-from memory.records import MemoryRecord, SearchHit, SearchOutcome, SearchQuery
+from memory.records import MemoryRecord, SearchHit, SearchOutcome, SearchQuery, Tier
 from memory.rows import load_newest, load_usable, select_usable
 from memory.search import adaptive, keyword
 from memory.search.adaptive import Explanation
-from memory.search.matrix_scores import MatrixScores, measure_readable_share
+from memory.search.matrix_scores import measure_readable_share, open_scores
+from memory.search.nearest_scores import NOTHING_FOUND
 from memory.search.ranking import TERM_SCORE, fuse_reciprocal_ranks, score_keywords
 from memory.search.rerank import rerank_hits
 from memory.search.terms import extract_query_terms
-from memory.vector_stores.base import VectorHit
-from memory.vector_stores.resolver import NoVectors, VectorLeg, open_leg
+from memory.vector_stores.base import VectorHit, VectorStoreError
+from memory.vector_stores.resolver import NoVectors, VectorLeg, open_leg, open_qdrant_leg
+
+logger = structlog.get_logger(__name__)
 
 # Candidates a leg may bring (contract 6.2).
 CANDIDATES = 100
@@ -39,6 +44,64 @@ def search(query: SearchQuery) -> SearchOutcome:
         hits = _score_records(load_newest(query, CANDIDATES), query.text, query.text.lower().split(), {})
         return SearchOutcome([hit for hit in hits if hit.score > 0], "exact")
     settings = query.settings or load_settings()
+    if settings.vector_store != "qdrant":
+        return _search_here(query, settings)
+    found = _search_qdrant(query, settings)
+    if isinstance(found, SearchOutcome):
+        return found
+    outcome = _search_here(query, settings)
+    instead = outcome.fallback_reason or "fell back to sqlite-vec"
+    return replace(outcome, fallback_reason=f"Qdrant: {found}; {instead}")
+
+
+def explain(query: SearchQuery, memory_uuid: str) -> Explanation:
+    """Tell how the adaptive search for `query` sees one memory, whether or not it finds it."""
+    settings = query.settings or load_settings()
+    if settings.vector_store == "qdrant":
+        leg = open_qdrant_leg(query)
+        if isinstance(leg, VectorLeg):
+            try:
+                return _explain_by(query, leg, memory_uuid)
+            except VectorStoreError as error:
+                logger.info("memory.search.qdrant_failed", reason=error.reason)
+    return _explain_by(query, open_leg(query.text, settings.embedding), memory_uuid)
+
+
+def _explain_by(query: SearchQuery, leg: VectorLeg | NoVectors, memory_uuid: str) -> Explanation:
+    minimum = process_settings.MEMORY_MIN_RELEVANCE
+    if isinstance(leg, NoVectors):
+        return adaptive.explain(query, None, None, memory_uuid, minimum_relevance=minimum)
+    return adaptive.explain(
+        query,
+        leg.query_vector,
+        open_scores(leg, query),
+        memory_uuid,
+        embedder_reads=partial(measure_readable_share, leg),
+        minimum_relevance=minimum,
+    )
+
+
+def _search_qdrant(query: SearchQuery, settings: MemorySettings) -> SearchOutcome | str:
+    """Search with the vectors in Qdrant, or return why another way has to do."""
+    leg = open_qdrant_leg(query)
+    if isinstance(leg, NoVectors):
+        return leg.reason
+    try:
+        if query.strategy == "adaptive":
+            outcome = _search_adaptively(_widen_for_reranking(query, settings), leg)
+        else:
+            hits = _find_by_vector(query, leg)
+            if not hits:
+                return NOTHING_FOUND
+            outcome = SearchOutcome(hits, query.strategy)
+    except VectorStoreError as error:
+        logger.warning("memory.search.qdrant_failed", reason=error.reason)
+        return error.reason
+    return _name_leg(_rerank(outcome, query, settings), leg)
+
+
+def _search_here(query: SearchQuery, settings: MemorySettings) -> SearchOutcome:
+    """Search with what is in this database."""
     leg = open_leg(query.text, settings.embedding)
     if query.strategy == "adaptive":
         outcome = _search_adaptively(_widen_for_reranking(query, settings), leg)
@@ -48,36 +111,31 @@ def search(query: SearchQuery) -> SearchOutcome:
         outcome = _search_with_vectors(query, leg)
     if outcome.fallback_reason is None:
         outcome = _rerank(outcome, query, settings)
+    return _name_leg(outcome, leg)
+
+
+def _name_leg(outcome: SearchOutcome, leg: VectorLeg | NoVectors) -> SearchOutcome:
     store = "none" if isinstance(leg, NoVectors) else leg.store.name
     return replace(
         outcome, embedding_source=leg.embedding_source, embedding_model=leg.embedding_model, vector_store=store
     )
 
 
-def explain(query: SearchQuery, memory_uuid: str) -> Explanation:
-    """Tell how the adaptive search for `query` sees one memory, whether or not it finds it."""
-    leg = open_leg(query.text, load_settings().embedding)
-    minimum = process_settings.MEMORY_MIN_RELEVANCE
-    if isinstance(leg, NoVectors):
-        return adaptive.explain(query, None, None, memory_uuid, minimum_relevance=minimum)
-    return adaptive.explain(
-        query,
-        leg.query_vector,
-        MatrixScores(leg.index, leg.store),
-        memory_uuid,
-        embedder_reads=partial(measure_readable_share, leg),
-        minimum_relevance=minimum,
-    )
-
-
 def _search_with_vectors(query: SearchQuery, leg: VectorLeg) -> SearchOutcome:
+    hits = _find_by_vector(query, leg)
+    if not hits:
+        # Nothing is indexed for this owner, or nothing of it may be used. Keywords see more (T6).
+        return _search_by_keywords(query, EMPTY_VECTORS)
+    return SearchOutcome(hits, query.strategy)
+
+
+def _find_by_vector(query: SearchQuery, leg: VectorLeg) -> list[SearchHit]:
+    """What the vectors bring, alone or fused with the keywords; nothing when they bring nothing."""
     depth = CANDIDATES if query.strategy == "semantic" else process_settings.MEMORY_VEC_TOP_K
     near = leg.store.search(query.owner, leg.query_vector, depth, select_usable(query))
     if not near:
-        # Nothing is indexed for this owner, or nothing of it may be used. Keywords see more (T6).
-        return _search_by_keywords(query, EMPTY_VECTORS)
-    hits = _rank_by_distance(query, near) if query.strategy == "semantic" else _fuse_legs(query, near)
-    return SearchOutcome(hits, query.strategy)
+        return []
+    return _rank_by_distance(query, near, leg) if query.strategy == "semantic" else _fuse_legs(query, near)
 
 
 def _search_adaptively(query: SearchQuery, leg: VectorLeg | NoVectors) -> SearchOutcome:
@@ -88,7 +146,7 @@ def _search_adaptively(query: SearchQuery, leg: VectorLeg | NoVectors) -> Search
     hits = adaptive.search_adaptive(
         query,
         leg.query_vector,
-        MatrixScores(leg.index, leg.store),
+        open_scores(leg, query),
         embedder_reads=partial(measure_readable_share, leg),
         minimum_relevance=minimum,
     )
@@ -108,13 +166,16 @@ def _widen_for_reranking(query: SearchQuery, settings: MemorySettings) -> Search
     return replace(query, limit=max(query.limit, MAX_DOCUMENTS)) if is_reranked else query
 
 
-def _rank_by_distance(query: SearchQuery, near: list[VectorHit]) -> list[SearchHit]:
+def _rank_by_distance(query: SearchQuery, near: list[VectorHit], leg: VectorLeg) -> list[SearchHit]:
+    """Qdrant's score is its own, the cosine; sqlite-vec's is made of the distance (contract 3)."""
+    tier: Tier = "qdrant" if leg.store.name == "qdrant" else "vector"
     records = load_usable(query, [hit.memory_id for hit in near])
-    return [
-        SearchHit(records[hit.memory_id], hit.similarity, "vector", vector_score=hit.similarity, vector_rank=rank)
-        for rank, hit in enumerate(near, start=1)
-        if hit.memory_id in records
-    ]
+    hits = []
+    for rank, hit in enumerate(near, start=1):
+        if hit.memory_id in records:
+            score = hit.cosine if tier == "qdrant" else hit.similarity
+            hits.append(SearchHit(records[hit.memory_id], score, tier, vector_score=score, vector_rank=rank))
+    return hits
 
 
 def _fuse_legs(query: SearchQuery, near: list[VectorHit]) -> list[SearchHit]:

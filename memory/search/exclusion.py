@@ -6,7 +6,7 @@ from typing import Literal
 from memory.models import Memory
 from memory.records import SearchQuery
 
-Exclusion = Literal["not_stored", "other_owner", "expired", "beyond_retention", "other_session"]
+Exclusion = Literal["not_stored", "other_owner", "expired", "beyond_retention", "other_session", "other_type"]
 
 
 def find_exclusion(query: SearchQuery, memory_uuid: str, now: datetime) -> Exclusion | None:
@@ -22,4 +22,6 @@ def find_exclusion(query: SearchQuery, memory_uuid: str, now: datetime) -> Exclu
         return "beyond_retention"
     if query.session_id is not None and row.session_id != query.session_id:
         return "other_session"
+    if query.type is not None and row.type != query.type:
+        return "other_type"
     return None

@@ -3,14 +3,19 @@
 from dataclasses import dataclass
 from typing import Final
 
+import structlog
 from django.db.models import Q
 from django.utils import timezone
 
 from memory.config import load_settings
+from memory.models import MemoryQuerySet
 from memory.records import SearchQuery
 from memory.rows import select_usable
 from memory.search import keyword
-from memory.vector_stores.resolver import NoVectors, open_leg
+from memory.vector_stores.base import VectorStoreError
+from memory.vector_stores.resolver import NoVectors, open_leg, open_qdrant_leg
+
+logger = structlog.get_logger(__name__)
 
 # How far down the legs are looked through: as far as vec0 goes.
 DEPTH: Final = 4096
@@ -43,11 +48,24 @@ def find_places(query: SearchQuery, memory_uuid: str) -> Places | None:
         if keyword.has_fulltext_index():
             matches = keyword.rank_by_fulltext(query, DEPTH)
             keyword_rank = _find_place([memory_id for memory_id, _ in matches], row.memory_id)
-        leg = open_leg(query.text, load_settings().embedding)
-        if not isinstance(leg, NoVectors):
-            near = leg.store.search(query.owner, leg.query_vector, DEPTH, rows)
-            vector_rank = _find_place([hit.memory_id for hit in near], row.memory_id)
+        vector_rank = _find_place(_list_near(query, rows), row.memory_id)
     return Places(rows.count(), newer.count() + 1, keyword_rank, vector_rank, row.needs_reindex)
+
+
+def _list_near(query: SearchQuery, rows: MemoryQuerySet) -> list[int]:
+    """The vector leg's order: Qdrant's where it answers, else sqlite-vec's."""
+    settings = query.settings or load_settings()
+    if settings.vector_store == "qdrant":
+        leg = open_qdrant_leg(query)
+        if not isinstance(leg, NoVectors):
+            try:
+                return [hit.memory_id for hit in leg.store.search(query.owner, leg.query_vector, DEPTH, rows)]
+            except VectorStoreError as error:
+                logger.info("memory.search.qdrant_failed", reason=error.reason)
+    leg = open_leg(query.text, settings.embedding)
+    if isinstance(leg, NoVectors):
+        return []
+    return [hit.memory_id for hit in leg.store.search(query.owner, leg.query_vector, DEPTH, rows)]
 
 
 def _find_place(ranked: list[int], memory_id: int) -> int | None:

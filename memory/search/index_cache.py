@@ -20,7 +20,7 @@ from memory.search.owner_index import IndexedMemory, OwnerIndex
 _IDS_AT_ONCE: Final = 500
 # Beyond this share of an index it is quicker to read all of it anew.
 _RELOAD_SHARE: Final = 0.5
-_COLUMNS: Final = ("memory_id", "api_key_id", "session_id", "key", "content")
+_COLUMNS: Final = ("memory_id", "api_key_id", "session_id", "key", "content", "type")
 # Read as the text they are stored as: converting every column of 100,000 rows would take longer than indexing them.
 _AS_TEXT: Final = {
     f"{name}_text": Cast(name, models.TextField()) for name in ("metadata", "created_at", "updated_at", "expires_at")
@@ -153,6 +153,7 @@ def _make_memory(
     session_id: str,
     key: str,
     content: str,
+    type: str,
     metadata_text: str | None,
     created_at: str,
     updated_at: str,
@@ -170,6 +171,7 @@ def _make_memory(
         own_time=read_own_time(metadata.get("timestamp"), read_moment(created_at)),
         updated_at=read_moment(updated_at),
         expires_at=read_moment(expires_at) if expires_at else None,
+        type=type,
     )
 
 

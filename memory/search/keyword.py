@@ -3,10 +3,13 @@
 from datetime import datetime
 
 from django.db import DatabaseError, connection
+from django.db.models import Q
+from django.db.models.expressions import RawSQL
 
+from memory.models import MemoryQuerySet
 from memory.records import SearchQuery
 from memory.rows import write_usable
-from memory.search.terms import make_match_expression
+from memory.search.terms import make_lookup_expression, make_match_expression
 
 
 def has_fulltext_index() -> bool:
@@ -50,6 +53,16 @@ def rank_by_fulltext(query: SearchQuery, limit: int, now: datetime | None = None
         return [(memory_id, rank) for memory_id, rank in cursor.fetchall()]
 
 
+def select_holding(rows: MemoryQuerySet, text: str) -> MemoryQuerySet:
+    """Those of the rows that hold every word of the text, whatever their owner; for management calls."""
+    if not has_fulltext_index():
+        return rows.filter(Q(content__icontains=text) | Q(key__icontains=text))
+    expression = make_lookup_expression(text)
+    if expression is None:
+        return rows.none()
+    return rows.filter(memory_id__in=RawSQL("SELECT rowid FROM memory_fts WHERE memory_fts MATCH %s", [expression]))
+
+
 def count_fulltext_rows() -> int:
     """Rows in the index, read from the index itself and not from the table it mirrors."""
     with connection.cursor() as cursor:
@@ -68,3 +81,12 @@ def merge_fulltext(pages: int) -> bool:
         cursor.execute("INSERT INTO memory_fts(memory_fts, rank) VALUES ('merge', %s)", [pages])
         cursor.execute("SELECT total_changes()")
         return bool(cursor.fetchone()[0] - before >= 2)
+
+
+def gather_fulltext(pages: int) -> None:
+    """Begin to merge all of the index's segments into one; `merge_fulltext` goes on with it.
+
+    Only then do the words of deleted memories leave the index: before, a segment only says that they are deleted.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO memory_fts(memory_fts, rank) VALUES ('merge', %s)", [-pages])

@@ -40,6 +40,7 @@ class IndexedMemory:
     own_time: datetime
     updated_at: datetime
     expires_at: datetime | None
+    type: str = "factual"
 
 
 class _StemCodes(dict[str, int]):
@@ -61,11 +62,13 @@ class OwnerIndex:
         self._ids, self._groups, self._speakers = array("q"), array("q"), array("i")
         self._own_times, self._updated, self._expires = array("d"), array("d"), array("d")
         self._lengths, self._chars, self._flags, self._alive = array("i"), array("i"), array("b"), array("b")
+        self._types = array("b")
         self._stem_codes: dict[str, int] = {}
         self._postings: list[array[int]] = []
         self._posted = 0
         self._dead = 0
         self._group_codes: dict[tuple[str, str], int] = {}
+        self._type_codes: dict[str, int] = {}
         self._speaker_codes: dict[str, int] = {"": 0}
         self._speakers_by_word: dict[str, set[int]] = {}
         self._view: ConversationView | None = None
@@ -134,6 +137,14 @@ class OwnerIndex:
             return groups < 0
         return np.isin(groups, [code for (_, name), code in self._group_codes.items() if name == session_id])
 
+    def is_of_type(self, type: str) -> NDArray[np.bool_]:
+        """Say of every memory of the view whether it is of this type."""
+        view = self.view()
+        found = np.zeros(len(view.ids), bool)
+        positions = view.position_of_slot[np.array(self._types) == self._type_codes.get(type, -1)]
+        found[positions[positions >= 0]] = True
+        return found
+
     def _append(self, memory: IndexedMemory, codes: _StemCodes) -> set[int]:
         """Give the memory a slot; return the codes of its stems, each once."""
         said = strip_speaker(memory.content, memory.speaker)
@@ -172,6 +183,7 @@ class OwnerIndex:
         self._lengths.append(length)
         self._chars.append(len(memory.content))
         self._flags.append(flags)
+        self._types.append(self._type_codes.setdefault(memory.type, len(self._type_codes)))
         self._alive.append(1)
 
     def _code_speaker(self, speaker: str) -> int:
@@ -199,7 +211,7 @@ class OwnerIndex:
             slots = np.array(posting, np.int32)
             posting[:] = array("i", moved[slots[alive[slots]]].tobytes())
         for name in ("_ids", "_groups", "_speakers", "_own_times", "_updated", "_expires", "_lengths", "_chars",
-                     "_flags", "_alive"):  # fmt: skip
+                     "_flags", "_alive", "_types"):  # fmt: skip
             column: array[float] = getattr(self, name)
             setattr(self, name, array(column.typecode, np.array(column)[alive].tobytes()))
         self._posted = sum(map(len, self._postings))

@@ -82,6 +82,15 @@ def make_match_expression(text: str, owner: str | None) -> str | None:
     return expression if owner is None else f'owner : "{make_owner_term(owner)}" AND {expression}'
 
 
+def make_lookup_expression(text: str) -> str | None:
+    """Return an expression for rows that hold every word of the text, the last one perhaps not written to its end."""
+    words = extract_words(text)
+    if not words:
+        return None
+    *whole, last = words
+    return f"{{content key terms}} : ({' AND '.join([*map(_quote_term, whole), _quote_term(last).rstrip('*') + '*'])})"
+
+
 def make_owner_term(owner: str) -> str:
     """The owner as one word of the index; must agree with `migrations/sql/fulltext.up.sql`."""
     return f"o{owner.encode('utf-8', 'surrogatepass').hex()}0"

@@ -33,6 +33,10 @@ class VectorHit:
         """The contract's vecScore, 1/(1+distance)."""
         return 1.0 / (1.0 + self.distance)
 
+    @property
+    def cosine(self) -> float:
+        return 1.0 - self.distance**2 / 2.0
+
 
 class VectorStoreError(Exception):
     """The store can't answer now; `reason` is told to operators and holds no secret."""

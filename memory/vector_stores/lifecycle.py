@@ -13,6 +13,7 @@ from django.utils import timezone
 from core.db.sqlite import vec0
 from embeddings.base import EmbeddingConfig, EmbeddingResolution
 from embeddings.resolver import pin
+from memory import queue
 from memory.models import Memory, VectorIndex
 from memory.vector_stores.sqlite_vec import SqliteVecStore
 
@@ -124,7 +125,11 @@ def allow_retries() -> None:
 
 
 def drop_vectors(memory_ids: list[int]) -> None:
-    """Take the vectors of changed or deleted memories out of every index, in the transaction of the change."""
+    """Take the vectors of changed or deleted memories out of every index, in the transaction of the change.
+
+    Qdrant, where it is on, follows in the background.
+    """
+    queue.enqueue_vector_sync()
     for index in VectorIndex.objects.all():
         store = open_store(index)
         if store is not None:

@@ -2,14 +2,22 @@
 
 import time
 from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
 
 from core.db.sqlite import vec0
-from embeddings.base import EmbeddingConfig, EmbeddingError
+from embeddings.base import Embedding, EmbeddingConfig, EmbeddingError
 from embeddings.resolver import embed_query, resolve
 from memory.models import VectorIndex
+from memory.records import SearchQuery
 from memory.vector_stores import lifecycle
-from memory.vector_stores.base import Vector
-from memory.vector_stores.sqlite_vec import SqliteVecStore
+from memory.vector_stores.base import Vector, VectorStore
+from memory.vector_stores.qdrant import QdrantStore, SearchScope
+from qdrant_admin.breaker import BREAKER
+from qdrant_admin.config import QdrantSettings, load_qdrant_settings
+from qdrant_admin.lifecycle import find_collection, read_config
+from qdrant_admin.models import Collection
 
 QUERY_TIMEOUT_SECONDS = 5.0
 # After a time-out a source is not asked for a while: one search waits for it, not every one.
@@ -21,10 +29,13 @@ _paused_until: dict[str, float] = {}
 
 @dataclass(frozen=True, slots=True)
 class VectorLeg:
-    """A store that holds vectors, and the query as a vector of the same embedding."""
+    """A store that holds vectors, and the query as a vector of the same embedding.
 
-    store: SqliteVecStore
-    index: VectorIndex
+    `index` describes a store in this database and is None for one elsewhere.
+    """
+
+    store: VectorStore
+    index: VectorIndex | None
     query_vector: Vector
     embedding_source: str
     embedding_model: str
@@ -32,7 +43,7 @@ class VectorLeg:
 
 @dataclass(frozen=True, slots=True)
 class NoVectors:
-    """Why keywords have to do; told to operators."""
+    """Why another way has to do; told to operators."""
 
     reason: str
     embedding_source: str | None = None
@@ -40,7 +51,7 @@ class NoVectors:
 
 
 def open_leg(text: str, config: EmbeddingConfig) -> VectorLeg | NoVectors:
-    """Embed `text` for the index that answers. Touches no index and never raises for a missing part.
+    """Embed `text` for the index in this database that answers. Touches no index, never raises for a missing part.
 
     The query is embedded the way the answering index was, which is not the configured way while a new one is built.
     """
@@ -54,19 +65,63 @@ def open_leg(text: str, config: EmbeddingConfig) -> VectorLeg | NoVectors:
     if index is None or store is None:
         reason = "no memory has been indexed yet (degraded to FTS5)"
         return NoVectors(reason, resolution.source, resolution.model)
-    if time.monotonic() < _paused_until.get(index.signature, 0.0):
-        reason = "the embedding source timed out a moment ago and is asked again soon (degraded to FTS5)"
-        return NoVectors(reason, resolution.source, resolution.model)
+    embedding = _embed(text, lifecycle.read_config(index), index.signature)
+    if isinstance(embedding, NoVectors):
+        source, model = embedding.embedding_source or resolution.source, embedding.embedding_model or resolution.model
+        return NoVectors(f"{embedding.reason} (degraded to FTS5)", source, model)
+    return VectorLeg(store, index, embedding.vector, embedding.source, embedding.model)
+
+
+def open_qdrant_leg(query: SearchQuery) -> VectorLeg | NoVectors:
+    """Embed the query for the collection in Qdrant that answers. Asks Qdrant nothing, so that the search is the one
+    request; a server that did not answer lately is not asked again for a while."""
+    settings = load_qdrant_settings()
+    collection = _find_answering(settings)
+    if isinstance(collection, NoVectors):
+        return collection
+    paused = BREAKER.admit((settings.base_url, settings.api_key))
+    if paused is not None:
+        return NoVectors(f"{paused}; it is asked again soon")
+    embedding = _embed(query.text, read_config(collection), collection.signature)
+    if isinstance(embedding, NoVectors):
+        return embedding
+    retained_since = timezone.now() - timedelta(days=query.retention_days)
+    scope = SearchScope(query.session_id, int(retained_since.timestamp()))
+    store = QdrantStore(settings, collection, scope)
+    return VectorLeg(store, None, embedding.vector, embedding.source, embedding.model)
+
+
+def _find_answering(settings: QdrantSettings) -> Collection | NoVectors:
+    if not settings.is_on:
+        return NoVectors("Qdrant is switched off" if settings.host else "no host of Qdrant is set")
+    if settings.api_key_fault:
+        return NoVectors(settings.api_key_fault)
+    building = find_collection(settings, Collection.State.BUILDING)
+    active = find_collection(settings, Collection.State.ACTIVE)
+    blocked = next((row for row in (building, active) if row is not None and row.is_blocked), None)
+    if blocked is not None:
+        return NoVectors(blocked.fault)
+    if active is None:
+        fault = f": {building.fault}" if building is not None and building.fault else ""
+        return NoVectors(f"the collection in Qdrant is not filled yet{fault}")
+    if not active.is_created:
+        return NoVectors("no memory has been written to Qdrant yet")
+    return active
+
+
+def _embed(text: str, config: EmbeddingConfig, signature: str) -> Embedding | NoVectors:
+    """Return the query's vector, which belongs to `signature`, in one try within the time limit."""
+    if time.monotonic() < _paused_until.get(signature, 0.0):
+        return NoVectors("the embedding source timed out a moment ago and is asked again soon")
     try:
-        embedding = embed_query(lifecycle.read_config(index), text, timeout_seconds=QUERY_TIMEOUT_SECONDS)
+        embedding = embed_query(config, text, timeout_seconds=QUERY_TIMEOUT_SECONDS)
     except EmbeddingError as error:
         if error.reason == "timeout":
-            _paused_until[index.signature] = time.monotonic() + PAUSE_SECONDS
-        return NoVectors(f"{error.message} (degraded to FTS5)", error.source, error.model)
-    if embedding.signature != index.signature:
+            _paused_until[signature] = time.monotonic() + PAUSE_SECONDS
+        return NoVectors(error.message, error.source, error.model)
+    if embedding.signature != signature:
         reason = (
-            f"the index was made with another embedding ({index.signature}) than the query's ({embedding.signature}); "
-            "reindex (degraded to FTS5)"
+            f"the index was made with another embedding ({signature}) than the query's ({embedding.signature}); reindex"
         )
         return NoVectors(reason, embedding.source, embedding.model)
-    return VectorLeg(store, index, embedding.vector, embedding.source, embedding.model)
+    return embedding

@@ -83,6 +83,16 @@ class SqliteVecStore:
             cursor.execute(f"SELECT count(*) FROM {self.table}_rowids")
             return int(cursor.fetchone()[0])
 
+    def list_strays(self, owner: str) -> list[int]:
+        """Return the memory_ids of the owner's vectors whose memories are gone."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT rowid FROM {self.table}_rowids JOIN {self.table}_chunks USING (chunk_id) "
+                "WHERE partition00 = %s AND rowid NOT IN (SELECT memory_id FROM memories)",
+                [owner],
+            )
+            return [row[0] for row in cursor.fetchall()]
+
     def count_chunks(self) -> int:
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT count(*) FROM {self.table}_chunks")

@@ -93,8 +93,8 @@ class VectorStoreContract:
         Memory.objects.update(expires_at=timezone.now() - timedelta(days=1))
         wanted = remember("wanted")
         template = wanted.__class__
-        ids = Memory.objects.exclude(uuid=wanted.id).values_list("memory_id", flat=True)
+        ids = Memory.objects.exclude(uuid=wanted.id).values_list("memory_id", "uuid")
         fields = [getattr(wanted, name) for name in template.__slots__]
-        points = [VectorPoint(template(memory_id, *fields[1:]), unit(1)) for memory_id in ids]
+        points = [VectorPoint(template(memory_id, uuid, *fields[2:]), unit(1)) for memory_id, uuid in ids]
         store.upsert([*points, VectorPoint(wanted, unit(0, 1))])
         assert self.find(store, unit(1), k=3) == ["wanted"]
