@@ -126,7 +126,7 @@ MEMORY_SECTION = Section(
             "memoryFallbackBackends",
             "text_list",
             [],
-            "Backends that answer reads when the primary can't.",
+            "Backends that are asked, in this order, where the primary fails or has no such memory.",
         ),
         SettingField(
             "backendConfigs", "memoryBackendConfigs", "object", {}, "Configuration of each backend, by its id."
@@ -161,7 +161,7 @@ MEMORY_SECTION = Section(
 
 @dataclass(frozen=True)
 class MemorySettings:
-    """The section as typed values; names are the wire names in snake case. Extra backends' configs stay in the rows."""
+    """The section as typed values; names are the wire names in snake case. Backends' configs stay in the rows."""
 
     enabled: bool
     max_tokens: int
@@ -173,6 +173,8 @@ class MemorySettings:
     vector_store: str
     extraction_enabled: bool
     injection_enabled: bool
+    primary_backend: str = "sqlite"
+    fallback_backends: tuple[str, ...] = ()
 
     @property
     def injects(self) -> bool:
@@ -205,4 +207,6 @@ def load_settings() -> MemorySettings:
         vector_store=values["vectorStore"],
         extraction_enabled=values["extractionEnabled"],
         injection_enabled=values["injectionEnabled"],
+        primary_backend=values["primaryBackend"],
+        fallback_backends=tuple(values["fallbackBackends"]),
     )

@@ -4,17 +4,22 @@ import time
 from dataclasses import replace
 from typing import Any, get_args
 
+from django.conf import settings as process_settings
+
 from core import metrics
-from memory.backends.manager import get_primary
+from memory.backends import manager
+from memory.backends.routes import LOCAL
 from memory.config import MemorySettings
 from memory.extraction import Category, Polarity, describe_fact
 from memory.indexing import backfill_owner
-from memory.records import ChosenMemory, MemoryRecord, Retrieval, SearchOutcome, SearchQuery
+from memory.records import ChosenMemory, MemoryRecord, MemoryType, Retrieval, SearchOutcome, SearchQuery
 from memory.search.packing import pack_budget
 from memory.search.ranking import estimate_tokens, walk_budget
 
 # Budgets beyond this are cut to it, as in the specification (contract 6.1), in chat and preview alike.
 MAX_BUDGET_TOKENS = 8000
+# What a tool may spend when the setting says 0, which only keeps chats from carrying memories.
+DEFAULT_BUDGET_TOKENS = 2000
 # Lazy backfill before a chat's search (contract B16); a preview writes nothing.
 BACKFILL_ROWS = 20
 BACKFILL_SECONDS = 0.3
@@ -27,7 +32,7 @@ def retrieve(query: SearchQuery, *, max_tokens: int) -> Retrieval:
         return Retrieval([], SearchOutcome([], query.strategy), 0)
     budget = min(max_tokens, MAX_BUDGET_TOKENS)
     started = time.perf_counter()
-    outcome = get_primary().search(query)
+    outcome = manager.search(replace(query, max_tokens=budget))
     tier = outcome.hits[0].tier if outcome.hits else "none"
     metrics.time_retrieval(tier, time.perf_counter() - started)
     # The specification's strategies stop at the first memory that does not fit; ours passes over it.
@@ -42,15 +47,47 @@ def retrieve(query: SearchQuery, *, max_tokens: int) -> Retrieval:
 
 def retrieve_for_chat(owner: str, text: str, settings: MemorySettings) -> Retrieval:
     """The memories of `owner` for a chat request whose last user message is `text`, by the saved settings."""
-    query = SearchQuery(
-        owner=owner, text=text.strip(), strategy="hybrid", retention_days=settings.retention_days, settings=settings
+    return _retrieve_by_settings(_start_query(owner, text, settings), settings, max_tokens=settings.max_tokens)
+
+
+def retrieve_for_tool(
+    owner: str,
+    text: str,
+    settings: MemorySettings,
+    *,
+    type: MemoryType | None = None,
+    limit: int | None = None,
+    max_tokens: int | None = None,
+) -> Retrieval:
+    """The same for an agent that asks in words of its own, whether or not chats carry memories; of one type if given.
+
+    The budget is the saved one unless `max_tokens` is given.
+    """
+    query = replace(_start_query(owner, text, settings), type=type)
+    query = query if limit is None else replace(query, limit=limit)
+    budget = max_tokens or settings.max_tokens or DEFAULT_BUDGET_TOKENS
+    return _retrieve_by_settings(query, settings, max_tokens=budget)
+
+
+def _start_query(owner: str, text: str, settings: MemorySettings) -> SearchQuery:
+    return SearchQuery(
+        owner=owner,
+        text=text.strip(),
+        strategy="hybrid",
+        retention_days=settings.retention_days,
+        settings=settings,
+        timeout_seconds=process_settings.BACKEND_CHAT_TIMEOUT_SECONDS,
     )
+
+
+def _retrieve_by_settings(query: SearchQuery, settings: MemorySettings, *, max_tokens: int) -> Retrieval:
     if settings.strategy == "recent":
         query = replace(query, strategy="exact", text="")
     else:
         query = replace(query, strategy=settings.strategy)
-        backfill_owner(owner, settings.embedding, limit=BACKFILL_ROWS, timeout_seconds=BACKFILL_SECONDS)
-    return retrieve(query, max_tokens=settings.max_tokens)
+        if query.owner is not None and settings.primary_backend == LOCAL:
+            backfill_owner(query.owner, settings.embedding, limit=BACKFILL_ROWS, timeout_seconds=BACKFILL_SECONDS)
+    return retrieve(query, max_tokens=max_tokens)
 
 
 def _are_stand_ins(query: SearchQuery, outcome: SearchOutcome) -> bool:

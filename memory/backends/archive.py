@@ -1,22 +1,24 @@
-"""Rows of this database that compaction replaces, kept aside as they were, and put back.
+"""Rows of this database that something replaces, kept aside as they were; `memory.backends.reversal` puts them back.
 
-Whoever calls `keep_aside`, `shorten` or `restore` does so in a transaction with what belongs to it.
+Whoever calls `keep_aside`, `replace_with` or `shorten` does so in a transaction with what belongs to it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from memory.backends.sqlite import delete_rows, expect_indexing
+from memory.backends.mirroring import note_touched
+from memory.backends.sqlite import SQLiteBackend, delete_rows, expect_indexing, touch
 from memory.models import Compaction, Memory, MemoryArchive, MemoryQuerySet
 from memory.records import MemoryRecord
 from memory.rows import load_records
 from memory.vector_stores.sqlite_vec import batched_ids
 
+Kind = Compaction.Kind
 # Every column of a memory but the flags of its index entry, which is made anew for a restored row.
 ARCHIVED_FIELDS: Final = (
     "memory_id", "uuid", "api_key_id", "session_id", "type", "key", "content", "metadata",
@@ -24,21 +26,10 @@ ARCHIVED_FIELDS: Final = (
 )  # fmt: skip
 _TEXT_FIELDS: Final = ("content", "search_terms", "needs_reindex", "index_attempts", "index_retry_at")
 
-ObstacleKind = Literal["key_taken", "memory_exists", "replacement_changed", "replacement_deleted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Something newer that an undo would overwrite; `memory_id` is the id of the original or of its replacement."""
-
-    kind: ObstacleKind
-    memory_id: str
-    told: str
-
 
 @dataclass(frozen=True, slots=True)
 class KeptCompaction:
-    """A compaction that can be undone until `expires_at`, or was; the counts are of what is still kept aside."""
+    """A change that can be undone until `expires_at`, or was; the counts are of what is still kept aside."""
 
     undo_id: str
     created_at: datetime
@@ -46,14 +37,20 @@ class KeptCompaction:
     undone_at: datetime | None
     memories: int
     owners: int
+    kind: str = Kind.COMPACTION
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Restoration:
-    """How many memories are back as they were, and the ids of the summaries that went."""
+class KeptVersion:
+    """What a memory said before a change of that kind replaced it at `replaced_at`."""
 
-    restored: int
-    removed_summaries: tuple[str, ...]
+    archive_id: int
+    kind: str
+    type: str
+    key: str
+    content: str
+    replaced_at: datetime
 
 
 def list_groups(owner: str | None, session_id: str | None, before: datetime) -> list[tuple[str, str]]:
@@ -74,61 +71,107 @@ def load_unexpired(owner: str, session_id: str | None) -> list[MemoryRecord]:
     return load_records(rows.order_by("-created_at", "-memory_id"))
 
 
-def open_compaction(undo_id: str, expires_at: datetime) -> None:
+def open_compaction(undo_id: str, expires_at: datetime, kind: Kind = Kind.COMPACTION, label: str = "") -> None:
     """Make the entry that kept rows belong to, if it isn't there yet."""
-    Compaction.objects.get_or_create(uuid=undo_id, defaults={"expires_at": expires_at})
+    Compaction.objects.get_or_create(uuid=undo_id, defaults={"expires_at": expires_at, "kind": kind, "label": label})
+
+
+def drop_if_empty(undo_id: str) -> None:
+    """Take the entry away again when nothing was kept: there is nothing to undo."""
+    Compaction.objects.filter(uuid=undo_id, originals__isnull=True).delete()
 
 
 def replace_with(undo_id: str, memory_ids: Sequence[int], summary: MemoryRecord) -> None:
     """Keep the rows aside and delete them; `summary` stands for them from now on."""
     for ids in batched_ids(memory_ids):
         rows = Memory.objects.filter(memory_id__in=ids)
-        _keep_aside(undo_id, rows, summary)
+        keep_aside(undo_id, rows, replaced_by=summary.id, replaced_at=summary.updated_at)
         delete_rows(rows)
+
+
+def delete_kept(undo_id: str, memory_ids: Sequence[int]) -> int:
+    """Keep the rows aside and delete them; nothing stands for them. Returns how many there were."""
+    count = 0
+    for ids in batched_ids(memory_ids):
+        rows = Memory.objects.filter(memory_id__in=ids)
+        keep_aside(undo_id, rows, replaced_by="", replaced_at=timezone.now())
+        count += delete_rows(rows)
+    return count
+
+
+def erase(memory_ids: Sequence[int]) -> int:
+    """Delete the rows, and all that is kept of what they said before. Returns how many there were."""
+    rows = Memory.objects.filter(memory_id__in=memory_ids)
+    MemoryArchive.objects.filter(uuid__in=list(rows.values_list("uuid", flat=True))).delete()
+    return delete_rows(rows)
+
+
+def drop_empty() -> None:
+    """Take the entries away of which nothing is kept any more, but for those that were undone."""
+    Compaction.objects.filter(originals__isnull=True, undone_at__isnull=True).delete()
 
 
 def shorten(undo_id: str, contents: Mapping[int, str]) -> None:
     """Keep the rows of these memory_ids aside and give them these contents. `updated_at` stays: nobody said it anew."""
     for ids in batched_ids(contents):
-        _keep_aside(undo_id, Memory.objects.filter(memory_id__in=ids), None)
+        keep_aside(undo_id, Memory.objects.filter(memory_id__in=ids))
     _write_contents(contents)
 
 
-def list_kept(limit: int) -> list[KeptCompaction]:
-    """The newest compactions."""
-    return _load_kept(Compaction.objects.order_by("-pk")[:limit])
+def keep_aside(
+    undo_id: str, rows: MemoryQuerySet, *, replaced_by: str | None = None, replaced_at: datetime | None = None
+) -> None:
+    """Copy the rows into the archive. Without `replaced_by` they are about to be changed in place; see `settle`."""
+    compaction = Compaction.objects.get(uuid=undo_id)
+    MemoryArchive.objects.bulk_create(
+        MemoryArchive(
+            compaction=compaction,
+            replaced_by=row["uuid"] if replaced_by is None else replaced_by,
+            replacement_updated_at=row["updated_at"] if replaced_at is None else replaced_at,
+            **row,
+        )
+        for row in rows.values(*ARCHIVED_FIELDS)
+    )
+
+
+def keep_records(undo_id: str, before: Sequence[MemoryRecord], created: Sequence[MemoryRecord]) -> None:
+    """Keep what rows said before they were written over, and which are there for the first time."""
+    compaction = Compaction.objects.get(uuid=undo_id)
+    entries = [_archive_record(compaction, record, was_created=False) for record in before]
+    entries += [_archive_record(compaction, record, was_created=True) for record in created]
+    MemoryArchive.objects.bulk_create(entries, batch_size=50)
+    settle(undo_id, [record.id for record in (*before, *created)])
+
+
+def settle(undo_id: str, uuids: Sequence[str]) -> None:
+    """Note when the memories that stand in the place of what was kept have been changed: this is what undo expects."""
+    for start in range(0, len(uuids), 200):
+        some = uuids[start : start + 200]
+        current = dict(Memory.objects.filter(uuid__in=some).values_list("uuid", "updated_at"))
+        entries = list(MemoryArchive.objects.filter(compaction__uuid=undo_id, replaced_by__in=some))
+        for entry in entries:
+            entry.replacement_updated_at = current.get(entry.replaced_by, entry.replacement_updated_at)
+        MemoryArchive.objects.bulk_update(entries, ["replacement_updated_at"], batch_size=100)
+
+
+def list_kept(limit: int, kinds: Sequence[str] = ()) -> list[KeptCompaction]:
+    """The newest changes of these kinds, of every kind without."""
+    entries = Compaction.objects.filter(kind__in=kinds) if kinds else Compaction.objects.all()
+    return _load_kept(entries.order_by("-pk")[:limit])
 
 
 def read_kept(undo_id: str) -> KeptCompaction | None:
-    """The compaction, unless its time is over."""
+    """The change, unless its time is over."""
     return next(iter(_load_kept(Compaction.objects.filter(uuid=undo_id, expires_at__gt=timezone.now()))), None)
 
 
-def find_obstacles(undo_id: str) -> list[Obstacle]:
-    """What an undo would overwrite."""
-    obstacles = _find_changes(undo_id)
-    for uuid, owner, key in _select_taken(undo_id).values_list("uuid", "api_key_id", "key"):
-        obstacles.append(Obstacle("key_taken", uuid, f"the key {key!r} of owner {owner!r} was taken by a newer memory"))
-    twins = Memory.objects.filter(uuid=OuterRef("uuid"))
-    for uuid in _select_replaced(undo_id).filter(Exists(twins)).values_list("uuid", flat=True):
-        obstacles.append(Obstacle("memory_exists", uuid, f"the memory {uuid} is there already"))
-    return obstacles
-
-
-def restore(undo_id: str, obstacles: Sequence[Obstacle]) -> Restoration:
-    """Put everything back that no obstacle stands in the way of; what is newer stays, and the rest is forgotten."""
-    blocked = {obstacle.memory_id for obstacle in obstacles}
-    replaced = [original for original in _select_replaced(undo_id) if original.uuid not in blocked]
-    shortened = [original for original in _select_shortened(undo_id) if original.uuid not in blocked]
-    summaries = set(_select_replaced(undo_id).values_list("replaced_by", flat=True)) - blocked
-    removed = tuple(uuid for uuid in sorted(summaries) if delete_rows(Memory.objects.filter(uuid=uuid)))
-    Memory.objects.owned_by(None).bulk_create(
-        [Memory(**{name: getattr(original, name) for name in ARCHIVED_FIELDS}) for original in replaced]
+def list_versions(owner: str, memory_uuid: str, limit: int) -> list[KeptVersion]:
+    """What is still kept of what the owner's memory said before, the newest first."""
+    entries = MemoryArchive.objects.filter(
+        api_key_id=owner, uuid=memory_uuid, replaced_by=memory_uuid, was_created=False, compaction__undone_at=None
     )
-    _write_contents({original.memory_id: original.content for original in shortened})
-    _select_originals(undo_id).delete()
-    Compaction.objects.filter(uuid=undo_id).update(undone_at=timezone.now())
-    return Restoration(len(replaced) + len(shortened), removed)
+    names = ("archive_id", "compaction__kind", "type", "key", "content", "replacement_updated_at")
+    return [KeptVersion(*values) for values in entries.order_by("-archive_id").values_list(*names)[:limit]]
 
 
 def forget_expired() -> int:
@@ -145,16 +188,24 @@ def _select_old(owner: str | None, session_id: str | None, before: datetime) -> 
     return rows if session_id is None else rows.filter(session_id=session_id)
 
 
-def _keep_aside(undo_id: str, rows: MemoryQuerySet, summary: MemoryRecord | None) -> None:
-    compaction = Compaction.objects.get(uuid=undo_id)
-    MemoryArchive.objects.bulk_create(
-        MemoryArchive(
-            compaction=compaction,
-            replaced_by=row["uuid"] if summary is None else summary.id,
-            replacement_updated_at=row["updated_at"] if summary is None else summary.updated_at,
-            **row,
-        )
-        for row in rows.values(*ARCHIVED_FIELDS)
+def _archive_record(compaction: Compaction, record: MemoryRecord, *, was_created: bool) -> MemoryArchive:
+    return MemoryArchive(
+        compaction=compaction,
+        replaced_by=record.id,
+        was_created=was_created,
+        replacement_updated_at=record.updated_at,
+        memory_id=record.memory_id,
+        uuid=record.id,
+        api_key_id=record.owner,
+        session_id=record.session_id,
+        type=record.type,
+        # What an import made is in its row; nothing of it has to be kept to take it away again.
+        key="" if was_created else record.key,
+        content="" if was_created else record.content,
+        metadata={} if was_created else dict(record.metadata),
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        expires_at=record.expires_at,
     )
 
 
@@ -166,43 +217,10 @@ def _write_contents(contents: Mapping[int, str]) -> None:
         expect_indexing(*rows)
         for row in rows:
             row.save(update_fields=_TEXT_FIELDS)
+        note_touched(SQLiteBackend.id, map(touch, rows))
 
 
 def _load_kept(compactions: QuerySet[Compaction]) -> list[KeptCompaction]:
     counted = compactions.annotate(memories=Count("originals"), owners=Count("originals__api_key_id", distinct=True))
-    names = ("uuid", "created_at", "expires_at", "undone_at", "memories", "owners")
+    names = ("uuid", "created_at", "expires_at", "undone_at", "memories", "owners", "kind", "label")
     return [KeptCompaction(*values) for values in counted.values_list(*names)]
-
-
-def _select_originals(undo_id: str) -> QuerySet[MemoryArchive]:
-    return MemoryArchive.objects.filter(compaction__uuid=undo_id)
-
-
-def _select_replaced(undo_id: str) -> QuerySet[MemoryArchive]:
-    return _select_originals(undo_id).exclude(replaced_by=F("uuid"))
-
-
-def _select_shortened(undo_id: str) -> QuerySet[MemoryArchive]:
-    return _select_originals(undo_id).filter(replaced_by=F("uuid"))
-
-
-def _find_changes(undo_id: str) -> list[Obstacle]:
-    """Replacements that are not as the compaction left them."""
-    originals = _select_originals(undo_id)
-    rows = Memory.objects.owned_by(None).filter(uuid__in=originals.values("replaced_by"))
-    current = dict(rows.values_list("uuid", "updated_at"))
-    summaries = set(_select_replaced(undo_id).values_list("replaced_by", flat=True))
-    changes = []
-    for uuid, updated_at in sorted(set(originals.values_list("replaced_by", "replacement_updated_at"))):
-        name = f"the summary {uuid}" if uuid in summaries else f"the memory {uuid}"
-        if uuid not in current:
-            changes.append(Obstacle("replacement_deleted", uuid, f"{name} was deleted since"))
-        elif current[uuid] != updated_at:
-            changes.append(Obstacle("replacement_changed", uuid, f"{name} was changed since"))
-    return changes
-
-
-def _select_taken(undo_id: str) -> QuerySet[MemoryArchive]:
-    """Originals whose key their owner has used anew."""
-    holders = Memory.objects.owned_by(None).filter(api_key_id=OuterRef("api_key_id"), key=OuterRef("key"))
-    return _select_replaced(undo_id).exclude(key="").filter(Exists(holders.exclude(uuid=OuterRef("uuid"))))

@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from core.errors import UpstreamError
 from memory.records import (
+    DEFAULT_ORDER,
     MemoryDraft,
     MemoryFilter,
+    MemoryOrder,
     MemoryPage,
     MemoryRecord,
+    MemorySlice,
     MemoryType,
     SearchOutcome,
     SearchQuery,
@@ -38,11 +42,30 @@ class BackendHealth:
     error: str | None = field(default=None)
 
 
+class BackendError(UpstreamError):
+    """A backend could not do what it was asked.
+
+    `is_lasting` says that the request itself was refused: neither time nor a mended configuration would change that.
+    """
+
+    code = "backend_failed"
+
+    def __init__(self, message: str, *, code: str | None = None, is_lasting: bool = False) -> None:
+        super().__init__(message, code=code)
+        self.is_lasting = is_lasting
+
+
 class MemoryBackend(Protocol):
-    """Ids are the UUID strings of `MemoryRecord.id`. `owner=None` is every owner, for management calls only."""
+    """Ids are the UUID strings of `MemoryRecord.id`. `owner=None` is every owner, for management calls only.
+
+    `is_local` says that its memories are rows of this database: only then may its calls stand in a transaction. All
+    others go over a network, raise `BackendError`, and must never be called while a transaction is open.
+    A backend may also have `initialize()`, called before its first use, and `shutdown()`, called when it is let go.
+    """
 
     id: str
     display_name: str
+    is_local: bool
 
     def create(self, draft: MemoryDraft) -> MemoryRecord:
         """Store the draft; a draft whose non-empty key its owner already has updates that memory instead.
@@ -59,10 +82,27 @@ class MemoryBackend(Protocol):
 
     def delete(self, id: str) -> bool: ...
 
+    def put(self, record: MemoryRecord) -> None:
+        """Store a copy of a memory of another backend: under its id, with its dates, in place of what has that id or
+        its owner's key. A backend that gives out ids of its own may keep another id. Safe to run twice."""
+
     def delete_matching(self, filter: MemoryFilter, *, older_than: datetime | None = None) -> int:
         """Delete all that match and return how many there were."""
 
-    def list(self, filter: MemoryFilter, *, limit: int, offset: int) -> MemoryPage: ...
+    def list(
+        self, filter: MemoryFilter, *, limit: int, offset: int, order: MemoryOrder = DEFAULT_ORDER
+    ) -> MemoryPage: ...
+
+    def scan(
+        self, filter: MemoryFilter, *, limit: int, after: str | None, order: MemoryOrder = DEFAULT_ORDER
+    ) -> MemorySlice:
+        """Up to `limit` memories after the cursor `after`, from the first without one; nothing is counted.
+
+        `InvalidFieldsError` when the cursor is none of this order's.
+        """
+
+    def count(self, filter: MemoryFilter) -> dict[str, int]:
+        """How many match, by type; a type that none has is left out."""
 
     def count_tokens(self, owner: str | None) -> int:
         """Estimated tokens of all contents."""

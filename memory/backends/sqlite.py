@@ -1,29 +1,36 @@
 """The built-in backend: rows of this database, searched by `memory.search`."""
 
-import json
 import time
 import uuid
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
 
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, F, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from core.errors import ConflictError, FieldError, InvalidFieldsError
+from core.errors import ConflictError
 from memory.backends.base import BackendHealth, MemoryChanges
+from memory.backends.drafts import merge_metadata
+from memory.backends.mirroring import Touched, note_touched
+from memory.backends.selection import put_in_order, select_matching, skip_to, write_cursor
 from memory.models import Memory, MemoryQuerySet
-from memory.records import MemoryDraft, MemoryFilter, MemoryPage, MemoryRecord, SearchOutcome, SearchQuery
+from memory.records import (
+    DEFAULT_ORDER,
+    MemoryDraft,
+    MemoryFilter,
+    MemoryOrder,
+    MemoryPage,
+    MemoryRecord,
+    MemorySlice,
+    SearchOutcome,
+    SearchQuery,
+)
 from memory.rows import load_records, make_record
 from memory.search import engine
 from memory.search.ranking import CHARS_PER_TOKEN
 from memory.search.terms import make_search_terms
 from memory.vector_stores import lifecycle
-
-# Twice what one request may send.
-MAX_METADATA_BYTES: Final = 128 * 1024
 
 
 class SQLiteBackend:
@@ -31,6 +38,7 @@ class SQLiteBackend:
 
     id = "sqlite"
     display_name = "SQLite"
+    is_local = True
 
     def create(self, draft: MemoryDraft) -> MemoryRecord:
         try:
@@ -54,28 +62,58 @@ class SQLiteBackend:
                 taken = Memory.objects.owned_by(row.api_key_id).filter(key=changes.key).exclude(pk=row.pk)
                 if taken.exists():
                     raise ConflictError(f"another memory of this owner has the key {changes.key!r}", param="key")
+            before = touch(row)
             text_changed = _apply(row, changes)
             if text_changed:
                 expect_indexing(row)
             row.updated_at = timezone.now()
             row.save()
+            note_touched(self.id, [before])
         return make_record(row)
+
+    def put(self, record: MemoryRecord) -> None:
+        with transaction.atomic():
+            owned = Memory.objects.owned_by(record.owner)
+            row = Memory.objects.filter(uuid=record.id).first()
+            twin = owned.filter(key=record.key).exclude(uuid=record.id).first() if record.key else None
+            if row is None and twin is not None:
+                row, twin = twin, None
+            if twin is not None:
+                delete_rows(Memory.objects.filter(memory_id__in=[twin.memory_id]))
+            row = row or Memory()
+            _copy_into(row, record)
+            expect_indexing(row)
+            row.save()
 
     def delete(self, id: str) -> bool:
         return delete_rows(Memory.objects.filter(uuid=id)) > 0
 
     def delete_matching(self, filter: MemoryFilter, *, older_than: datetime | None = None) -> int:
-        rows = _select(filter)
+        rows = select_matching(filter)
         if older_than is not None:
             rows = rows.filter(created_at__lt=older_than)
         return delete_rows(rows)
 
-    def list(self, filter: MemoryFilter, *, limit: int, offset: int) -> MemoryPage:
-        rows = _select(filter)
-        counts = rows.order_by().values_list("type").annotate(number=Count("memory_id"))
-        by_type = dict(counts.order_by("type"))
-        page = rows.order_by("-created_at", "-memory_id")[offset : offset + limit]
-        return MemoryPage(load_records(page), sum(by_type.values()), by_type)
+    def list(self, filter: MemoryFilter, *, limit: int, offset: int, order: MemoryOrder = DEFAULT_ORDER) -> MemoryPage:
+        by_type = self.count(filter)
+        total = sum(by_type.values())
+        records = load_records(put_in_order(select_matching(filter), order)[offset : offset + limit])
+        has_more = bool(records) and offset + limit < total
+        return MemoryPage(records, total, by_type, write_cursor(records[-1], order) if has_more else None)
+
+    def scan(
+        self, filter: MemoryFilter, *, limit: int, after: str | None, order: MemoryOrder = DEFAULT_ORDER
+    ) -> MemorySlice:
+        rows = skip_to(select_matching(filter), after, order)
+        # One more than is wanted tells whether anything comes after them.
+        records = load_records(put_in_order(rows, order)[: limit + 1])
+        has_more = len(records) > limit
+        records = records[:limit]
+        return MemorySlice(records, write_cursor(records[-1], order) if has_more and records else None)
+
+    def count(self, filter: MemoryFilter) -> dict[str, int]:
+        counts = select_matching(filter).values_list("type").annotate(number=Count("memory_id"))
+        return dict(counts.order_by("type"))
 
     def count_tokens(self, owner: str | None) -> int:
         tokens = (Length(F("content")) + CHARS_PER_TOKEN - 1) / CHARS_PER_TOKEN
@@ -97,6 +135,7 @@ def _upsert(draft: MemoryDraft) -> MemoryRecord:
     now = timezone.now()
     with transaction.atomic():
         row = Memory.objects.owned_by(draft.owner).filter(key=draft.key).first() if draft.key else None
+        before = [] if row is None else [touch(row)]
         if row is None:
             row = Memory(uuid=str(uuid.uuid4()), api_key_id=draft.owner, key=draft.key, created_at=now)
         metadata = row.metadata if isinstance(row.metadata, dict) else {}
@@ -104,22 +143,15 @@ def _upsert(draft: MemoryDraft) -> MemoryRecord:
         row.content = draft.content
         row.type = draft.type
         row.session_id = draft.session_id
-        row.metadata = _merge_metadata(metadata, draft.metadata)
+        row.metadata = merge_metadata(metadata, draft.metadata)
         row.expires_at = draft.expires_at
         row.updated_at = now
         if text_changed:
             expect_indexing(row)
         row.save()
+        if before:
+            note_touched(SQLiteBackend.id, before)
     return make_record(row)
-
-
-def _merge_metadata(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """New wins. The result is bounded, or it would grow with every upsert."""
-    merged = {**stored, **given}
-    if stored and given and len(json.dumps(merged, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
-        message = f"Would make the stored metadata larger than {MAX_METADATA_BYTES} bytes"
-        raise InvalidFieldsError([FieldError("metadata", message)])
-    return merged
 
 
 def expect_indexing(*rows: Memory) -> None:
@@ -135,8 +167,23 @@ def expect_indexing(*rows: Memory) -> None:
 def delete_rows(rows: MemoryQuerySet) -> int:
     """Delete the rows and what the indexes hold of them; returns how many there were."""
     with transaction.atomic():
-        lifecycle.drop_vectors(list(rows.values_list("memory_id", flat=True)))
+        doomed = list(rows.values_list("memory_id", "uuid", "api_key_id", "key"))
+        lifecycle.drop_vectors([memory_id for memory_id, *_ in doomed])
+        if doomed:
+            note_touched(SQLiteBackend.id, [Touched(*identity) for _, *identity in doomed])
         return rows.delete()[0]
+
+
+def touch(row: Memory) -> Touched:
+    """What fallbacks know the row by, as it is now; to be taken before it is changed."""
+    return Touched(row.uuid, row.api_key_id, row.key)
+
+
+def _copy_into(row: Memory, record: MemoryRecord) -> None:
+    row.uuid, row.api_key_id, row.session_id = record.id, record.owner, record.session_id
+    row.type, row.key, row.content = record.type, record.key, record.content
+    row.metadata, row.expires_at = dict(record.metadata), record.expires_at
+    row.created_at, row.updated_at = record.created_at, record.updated_at
 
 
 def _apply(row: Memory, changes: MemoryChanges) -> bool:
@@ -151,18 +198,6 @@ def _apply(row: Memory, changes: MemoryChanges) -> bool:
     if changes.metadata is not None:
         row.metadata = changes.metadata
     return before != (row.content, row.key)
-
-
-def _select(filter: MemoryFilter) -> MemoryQuerySet:
-    rows = Memory.objects.owned_by(filter.owner)
-    exact: Mapping[str, Any] = {
-        "type": filter.type,
-        "session_id": filter.session_id,
-        "metadata__category": filter.category,
-    }
-    rows = rows.filter(**{name: value for name, value in exact.items() if value is not None})
-    text = filter.text.strip()
-    return rows.filter(Q(content__icontains=text) | Q(key__icontains=text)) if text else rows
 
 
 def _elapsed_ms(started: float) -> int:
