@@ -1,6 +1,7 @@
 """Put jobs in, take them out: the only code that changes a job's state."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -200,6 +201,27 @@ def forget_done() -> int:
     """Delete jobs that were done some days ago and return how many."""
     cutoff = timezone.now() - timedelta(days=KEEP_DONE_DAYS)
     return Job.objects.filter(state=Job.State.DONE, finished_at__lt=cutoff).delete()[0]
+
+
+def count_payloads(is_meant: Callable[[str, dict[str, Any]], bool]) -> int:
+    """How many jobs that are not done have a name and payload of which this is true."""
+    jobs = Job.objects.filter(state__in=OPEN_STATES).exclude(payload={})
+    return sum(is_meant(name, payload) for name, payload in jobs.values_list("name", "payload").iterator())
+
+
+def rewrite_payloads(change: Callable[[str, dict[str, Any]], dict[str, Any] | None]) -> int:
+    """Give every job that is not done the payload that `change` makes of its own; None deletes the job.
+
+    Returns how many jobs that concerned. One that is being done goes on with what it was given.
+    """
+    count = 0
+    for job in Job.objects.filter(state__in=OPEN_STATES).exclude(payload={}):
+        payload = change(job.name, job.payload)
+        if payload is None:
+            count += Job.objects.filter(pk=job.pk).delete()[0]
+        elif payload != job.payload:
+            count += Job.objects.filter(pk=job.pk).update(payload=payload)
+    return count
 
 
 def _list_claimable(now: datetime, limit: int, name: str | None) -> list[Job]:

@@ -12,5 +12,7 @@ CONNECTION_OPTIONS = {
         "PRAGMA temp_store=MEMORY;"
         "PRAGMA mmap_size=268435456;"
         "PRAGMA cache_size=-16000;"
+        # What is deleted is overwritten: people's words must not linger in the file. A few percent of a write.
+        "PRAGMA secure_delete=ON;"
     ),
 }

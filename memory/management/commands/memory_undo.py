@@ -6,16 +6,20 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from core.db.migrations import ensure_migrated
 from core.errors import ConflictError, NotFoundError
-from memory.backends.archive import KeptCompaction
+from memory import corrections
+from memory.backends.archive import KeptCompaction, Kind
 from memory.rendering import render_moment
-from memory.summarization import list_compactions, undo_compaction
+
+LISTED = 100
 
 
 class Command(BaseCommand):
-    help = "Undo a compaction of memories; without an id, list those that there were."
+    help = "Undo a compaction, an import or a change made in the studio; without an id, list those that there were."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("undo_id", nargs="?", metavar="UNDO_ID", help="as memory_compact and the API told it")
+        parser.add_argument(
+            "undo_id", nargs="?", metavar="UNDO_ID", help="as memory_compact, memory_import and the API told it"
+        )
         parser.add_argument(
             "--force", action="store_true", help="where something newer is in the way, keep that and undo the rest"
         )
@@ -23,10 +27,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         ensure_migrated()
         if options["undo_id"] is None:
-            self._list(list_compactions())
+            self._list(corrections.list_corrections(LISTED))
             return
         try:
-            report = undo_compaction(options["undo_id"].lower(), is_forced=options["force"])
+            report = corrections.undo(options["undo_id"].lower(), is_forced=options["force"])
         except (NotFoundError, ConflictError) as error:
             raise CommandError(error.message) from None
         if report.was_undone_before:
@@ -34,16 +38,16 @@ class Command(BaseCommand):
             return
         for told in report.kept_newer:
             self.stdout.write(f"Kept what is newer: {told}")
-        self.stdout.write(
-            f"Memories put back: {report.restored_count}; summaries removed: {len(report.removed_summaries)}"
-        )
+        what = "summaries" if report.kind == Kind.COMPACTION else "new ones"
+        self.stdout.write(f"Memories put back: {report.restored_count}; {what} removed: {len(report.removed)}")
 
     def _list(self, compactions: list[KeptCompaction]) -> None:
         if not compactions:
-            self.stdout.write("There were no compactions")
+            self.stdout.write("There is nothing to undo")
         for kept in compactions:
             if kept.undone_at is not None:
                 state = f"undone {render_moment(kept.undone_at)}"
             else:
                 state = f"memories: {kept.memories}, owners: {kept.owners}, until {render_moment(kept.expires_at)}"
-            self.stdout.write(f"{kept.undo_id}  {render_moment(kept.created_at)}  {state}")
+            name = f"{kept.kind} {kept.label}".strip()
+            self.stdout.write(f"{kept.undo_id}  {render_moment(kept.created_at)}  {name}, {state}")

@@ -1,0 +1,132 @@
+"""What an import reads: a file, the files of a folder, the members of a zip. No file is ever written."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from django.conf import settings
+
+from core.errors import TooLargeError
+from memory.transfer.json_stream import BrokenFileError
+
+ZIP_START: Final = b"PK\x03\x04"
+HEAD_BYTES: Final = 64 * 1024
+# The files of data exports that hold memories or conversations; everything else in them is passed over unread.
+_EXPORTED: Final = re.compile(r"(?:conversations(?:-\d+)?|memories|memory)\.json|memories/[^/]+\.json", re.ASCII)
+_ANY_TABLE: Final = re.compile(r"[^/]+\.(?:json|jsonl|ndjson|csv)", re.ASCII)
+MAX_MEMBERS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file, or one member of a zip. `name` is shown to people and tells the kinds of an export's files apart."""
+
+    path: Path
+    name: str
+    member: str | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Open it for reading; a member of a zip gives no more bytes than an import may have."""
+        if self.member is None:
+            with self.path.open("rb") as file:
+                yield file
+            return
+        with _open_zip(self.path) as archive:
+            try:
+                member = archive.open(self.member)
+            except (zipfile.BadZipFile, RuntimeError, NotImplementedError):
+                raise BrokenFileError("The zip is damaged, encrypted, or packed in a way that can't be read") from None
+            with member:
+                yield io.BufferedReader(_Bounded(member, settings.MAX_IMPORT_BYTES))
+
+    def read_head(self) -> bytes:
+        """The first HEAD_BYTES."""
+        with self.open() as file:
+            return file.read(HEAD_BYTES)
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that refuses to give more than so many bytes: what a zip says of its sizes need not be true."""
+
+    def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
+        self._stream = stream
+        self._left = max_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        try:
+            read = self._stream.read(len(view))
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError):
+            raise BrokenFileError("The zip is damaged") from None
+        self._left -= len(read)
+        if self._left < 0:
+            raise TooLargeError("The zip holds more than an import may have; see MAX_IMPORT_BYTES")
+        view[: len(read)] = read
+        return len(read)
+
+
+def list_documents(path: Path) -> list[Document]:
+    """Return what there is to read at `path`, in a fixed order; BrokenFileError when there is nothing."""
+    if path.is_dir():
+        documents = _list_folder(path)
+        if not documents:
+            raise BrokenFileError("The folder holds no conversations.json, memories.json or zip of an export")
+        return documents
+    if path.stat().st_size > settings.MAX_IMPORT_BYTES:
+        raise TooLargeError(f"The file is larger than {settings.MAX_IMPORT_BYTES} bytes; see MAX_IMPORT_BYTES")
+    with path.open("rb") as file:
+        is_zip = file.read(len(ZIP_START)) == ZIP_START
+    if not is_zip:
+        return [Document(path, path.name)]
+    documents = _list_zip(path)
+    if not documents:
+        raise BrokenFileError("The zip holds no conversations.json, memories.json, JSON, JSONL or CSV file")
+    return documents
+
+
+def _list_folder(folder: Path) -> list[Document]:
+    documents: list[Document] = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_file() or path.is_symlink():
+            continue
+        if path.suffix == ".zip":
+            documents += _list_zip(path)
+        elif _EXPORTED.fullmatch(name) or _EXPORTED.fullmatch(path.name):
+            documents.append(Document(path, name))
+    return documents
+
+
+def _list_zip(path: Path) -> list[Document]:
+    with _open_zip(path) as archive:
+        names = [info.filename for info in archive.infolist()[:MAX_MEMBERS] if not info.is_dir()]
+    exported = [name for name in names if _is_exported(name)]
+    if not exported:
+        tables = [name for name in names if _ANY_TABLE.fullmatch(name)]
+        exported = tables if len(tables) == 1 else []
+    return [Document(path, name, name) for name in sorted(exported)]
+
+
+def _is_exported(name: str) -> bool:
+    """Also below the one folder that some programs put everything into."""
+    return bool(_EXPORTED.fullmatch(name) or _EXPORTED.fullmatch(name.partition("/")[2]))
+
+
+@contextmanager
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError, ValueError):
+        raise BrokenFileError("The zip is damaged") from None
+    with archive:
+        yield archive
