@@ -70,6 +70,18 @@ class TooLargeError(InvalidRequestError):
     code = "request_too_large"
 
 
+class RateLimitedError(AppError):
+    """The key has sent more requests than it may; `retry_seconds` from now it may send one again."""
+
+    status = 429
+    type = "rate_limit_error"
+    code = "rate_limited"
+
+    def __init__(self, retry_seconds: int) -> None:
+        super().__init__(f"Too many requests with this key, try again in {retry_seconds} s")
+        self.retry_seconds = retry_seconds
+
+
 class UpstreamError(AppError):
     """A provider could not be reached or gave no usable answer."""
 

@@ -93,6 +93,17 @@ class QueryIntegerField(StrictIntegerField):
         return super().to_internal_value(int(data))
 
 
+class QueryBooleanField(serializers.Field[bool, Any, bool, Any]):
+    """`true` or `false` written in a query string."""
+
+    default_error_messages = {**MISSING_MESSAGES, "invalid": "Must be true or false"}
+
+    def to_internal_value(self, data: Any) -> bool:
+        if data not in ("true", "false"):
+            self.fail("invalid")
+        return bool(data == "true")
+
+
 class StrictBooleanField(serializers.Field[bool, Any, bool, Any]):
     """JSON's true or false."""
 
@@ -146,13 +157,18 @@ class StrictObjectField(serializers.Field[dict[str, Any], Any, dict[str, Any], A
         **MISSING_MESSAGES,
         "invalid": "Must be an object",
         "size": f"Must be at most {MAX_OBJECT_BYTES} bytes of JSON",
+        "number": "Must not hold NaN or infinite numbers",
     }
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             self.fail("invalid")
         _refuse_unstorable(data)
-        if len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_OBJECT_BYTES:
+        try:
+            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        except ValueError:
+            self.fail("number")
+        if len(text.encode()) > MAX_OBJECT_BYTES:
             self.fail("size")
         return data
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.conf import settings
 
 RETRIEVAL_BUCKETS_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-AREAS: Final = (("/v1/chat/", "chat"), ("/v1/", "models"), ("/api/", "api"), ("/admin/", "admin"))
+AREAS: Final = (("/v1/chat/", "chat"), ("/v1/", "models"), ("/api/", "api"), ("/mcp", "mcp"), ("/admin/", "admin"))
 
 
 @dataclass(frozen=True)

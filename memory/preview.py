@@ -9,6 +9,8 @@ from typing import Literal
 from django.conf import settings as process_settings
 from django.utils import timezone
 
+from memory.backends import manager, narrowing
+from memory.backends.routes import LOCAL, read_routes
 from memory.records import ChosenMemory, Retrieval, SearchHit, SearchQuery
 from memory.retrieval import describe_memory, retrieve
 from memory.search import engine
@@ -27,6 +29,7 @@ EXCLUSIONS: dict[Exclusion, str] = {
     "expired": "It has expired.",
     "beyond_retention": "It was not stored or refreshed within the last {days} days (retentionDays).",
     "other_session": "It belongs to another session than the one that was searched.",
+    "other_type": "It is of another type than the one that was searched.",
 }
 
 
@@ -77,6 +80,8 @@ def _explain(query: SearchQuery, retrieval: Retrieval, memory_uuid: str) -> Expl
     for rank, hit in enumerate(hits, start=1):
         if hit.record.id == memory_uuid:
             return _explain_ranked(query, retrieval, hit, rank)
+    if read_routes().primary != LOCAL:
+        return _explain_elsewhere(query, memory_uuid, len(hits))
     exclusion = find_exclusion(query, memory_uuid, timezone.now())
     if exclusion is not None:
         told = EXCLUSIONS[exclusion].format(days=query.retention_days)
@@ -88,6 +93,15 @@ def _explain(query: SearchQuery, retrieval: Retrieval, memory_uuid: str) -> Expl
         return Explanation(memory_uuid, "not_stored", "It has gone in this moment.", len(hits))
     is_by_age = query.strategy == "exact" or not query.text.strip() or _are_stand_ins(retrieval)
     return _explain_absent(query, memory_uuid, places, len(hits), is_by_age=is_by_age)
+
+
+def _explain_elsewhere(query: SearchQuery, memory_uuid: str, count: int) -> Explanation:
+    """A memory that another backend keeps and did not bring; how that ranks is its own affair."""
+    record = manager.find(memory_uuid)
+    exclusion = "not_stored" if record is None else narrowing.find_exclusion(record, query, timezone.now())
+    if exclusion is not None:
+        return Explanation(memory_uuid, exclusion, EXCLUSIONS[exclusion].format(days=query.retention_days), count)
+    return Explanation(memory_uuid, "not_matched", "The backend that keeps it did not find it for this query.", count)
 
 
 def _are_stand_ins(retrieval: Retrieval) -> bool:

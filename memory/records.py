@@ -11,13 +11,16 @@ MemoryType = Literal["factual", "episodic", "procedural", "semantic"]
 MEMORY_TYPES: tuple[MemoryType, ...] = ("factual", "episodic", "procedural", "semantic")
 Strategy = Literal["exact", "semantic", "hybrid", "adaptive"]
 Polarity = Literal["positive", "negative"]
+POLARITIES: tuple[Polarity, ...] = ("positive", "negative")
 # `active`: has no expiry or one to come; `soon`: expires within the next seven days.
 ExpiryState = Literal["never", "active", "soon", "expired"]
+EXPIRY_STATES: tuple[ExpiryState, ...] = ("never", "active", "soon", "expired")
 # A minus sign means the latest, or last in the alphabet, first. Ties are broken by `memory_id` the same way.
 MemoryOrder = Literal["-created", "created", "-updated", "updated", "-key", "key"]
 MEMORY_ORDERS: tuple[MemoryOrder, ...] = ("-created", "created", "-updated", "updated", "-key", "key")
 DEFAULT_ORDER: MemoryOrder = "-created"
-Tier = Literal["fts5", "vector", "hybrid-rrf", "qdrant", "adaptive"]
+# `backend`: ranked by, or for, a backend that is not this database.
+Tier = Literal["fts5", "vector", "hybrid-rrf", "qdrant", "adaptive", "backend"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,15 @@ class EraseScope:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """One page of a list; `total` and `by_type` count every match, not only the page."""
+    """One page of a list; `total` and `by_type` count every match, not only the page.
+
+    A scan from `next_cursor` on shows what comes after the page; None when nothing does, or the backend has no cursors.
+    """
 
     records: list[MemoryRecord]
     total: int
     by_type: dict[str, int]
+    next_cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,10 @@ class MemorySlice:
 class SearchQuery:
     """What a search looks for. `owner=None` searches all owners (management only); `limit` bounds the ranking.
 
+    `session_id` and `type` narrow what may be found, on every tier and before the limit.
     `settings` are the saved ones where the caller has read them already; without, the search reads them.
+    `max_tokens` is what the caller will keep of it, for backends that choose by that; `timeout_seconds` is all the
+    time that backends over a network may take, None leaves it to their configuration.
     """
 
     owner: str | None
@@ -109,6 +119,9 @@ class SearchQuery:
     session_id: str | None = None
     limit: int = 100
     settings: MemorySettings | None = None
+    type: MemoryType | None = None
+    max_tokens: int | None = None
+    timeout_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from typing import Any
 from embeddings.resolver import EmbeddingProvider
 from memory.engine_status import EngineStatus, IndexingStatus, IndexStatus
 from memory.preview import Explanation, Preview
-from memory.records import ChosenMemory, MemoryPage, MemoryRecord
+from memory.qdrant_control import QdrantStatus
+from memory.records import ChosenMemory, MemoryPage, MemoryRecord, MemorySlice
+from memory.services import ReindexStart
 
 
 def render_memory(record: MemoryRecord) -> dict[str, Any]:
@@ -45,6 +47,7 @@ def render_page(
         "page": offset // limit + 1,
         "limit": limit,
         "totalPages": math.ceil(page.total / limit),
+        "nextCursor": page.next_cursor,
         "stats": {
             "total": page.total,
             "totalEntries": page.total,
@@ -54,6 +57,15 @@ def render_page(
             "cacheStats": cache_counts,
         },
         "cacheStats": cache_counts,
+    }
+
+
+def render_slice(found: MemorySlice, *, limit: int) -> dict[str, Any]:
+    """Return the answer of GET /api/memory to a cursor. Nothing is counted: that is what makes it quick."""
+    return {
+        "data": [render_memory(record) for record in found.records],
+        "limit": limit,
+        "nextCursor": found.next_cursor,
     }
 
 
@@ -154,7 +166,7 @@ def render_engine_status(status: EngineStatus) -> dict[str, Any]:
             "active": _render_index(store.active),
             "building": _render_index(store.building),
         },
-        "qdrant": {"enabled": False, "healthy": None, "latencyMs": None, "error": None},
+        "qdrant": render_qdrant(status.qdrant),
         "rerank": {
             "enabled": rerank.is_enabled,
             "provider": rerank.provider,
@@ -164,6 +176,42 @@ def render_engine_status(status: EngineStatus) -> dict[str, Any]:
         },
         "indexing": _render_indexing(status.indexing),
         "sqlite": {"driver": status.sqlite_driver},
+    }
+
+
+def render_reindex_start(start: ReindexStart) -> dict[str, Any]:
+    """Return the answer of reindex; `reason` and `qdrant` only where there is something to tell."""
+    answer: dict[str, Any] = {"started": start.is_queued, "pending": start.pending}
+    if start.reason is not None:
+        answer["reason"] = start.reason
+    if start.qdrant_pending is not None:
+        answer["qdrant"] = {"pending": start.qdrant_pending}
+    return answer
+
+
+def render_qdrant(qdrant: QdrantStatus) -> dict[str, Any]:
+    """The contract's four fields; while it is on, ours beside them."""
+    told = {
+        "enabled": qdrant.is_enabled,
+        "healthy": qdrant.is_healthy,
+        "latencyMs": qdrant.latency_ms,
+        "error": qdrant.error,
+    }
+    if not qdrant.is_enabled:
+        return told
+    return told | {
+        "answering": qdrant.is_answering,
+        "paused": qdrant.is_paused,
+        "collection": qdrant.collection,
+        "alias": qdrant.alias,
+        "embedding": qdrant.embedding,
+        "dimensions": qdrant.dimensions,
+        "points": qdrant.points,
+        "total": qdrant.total,
+        "pending": qdrant.pending,
+        "reason": qdrant.reason,
+        "remedy": qdrant.remedy,
+        "nextTryAt": None if qdrant.next_try_at is None else render_moment(qdrant.next_try_at),
     }
 
 

@@ -30,10 +30,11 @@ _IDS_AT_ONCE: Final = 500
 
 
 def select_usable(query: SearchQuery, now: datetime | None = None) -> MemoryQuerySet:
-    """Rows this query may use: its owner's, not expired, retained, of its session. Every tier starts from here."""
+    """Rows this query may use: its owner's, not expired, retained, of its session and type. Every tier starts here."""
     now = now or timezone.now()
     retained_since = now - timedelta(days=query.retention_days)
-    return Memory.objects.owned_by(query.owner).usable(now, retained_since, query.session_id)
+    rows = Memory.objects.owned_by(query.owner).usable(now, retained_since, query.session_id)
+    return rows if query.type is None else rows.filter(type=query.type)
 
 
 def write_usable(query: SearchQuery, now: datetime | None, *, by_id: bool = False) -> tuple[str, list[Any]]:
@@ -52,6 +53,10 @@ def write_usable(query: SearchQuery, now: datetime | None, *, by_id: bool = Fals
     if query.session_id is not None:
         condition += " AND memories.session_id = %s"
         values.append(query.session_id)
+    if query.type is not None:
+        # As an expression too: the index of types would be walked for all owners.
+        condition += " AND memories.type || '' = %s"
+        values.append(query.type)
     return condition, values
 
 

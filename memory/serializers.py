@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from core.errors import OutboundRefusedError
 from core.fields import (
+    QueryBooleanField,
     QueryIntegerField,
     SearchTextField,
     StrictBooleanField,
@@ -14,16 +15,22 @@ from core.fields import (
     StrictObjectField,
     StrictSerializer,
     StrictTextField,
+    StrictTextListField,
     TimestampField,
 )
 from core.outbound import check_url
 from core.section_serializer import SettingTextField, build_section_serializer
 from memory.backends.base import MemoryChanges
-from memory.backends.manager import REGISTRY
+from memory.backends.configuration import check_configs
+from memory.backends.manager import MANAGER, REGISTRY
 from memory.config import MEMORY_SECTION
 from memory.models import HEALTH_CHECK_OWNER
 from memory.records import (
+    DEFAULT_ORDER,
+    EXPIRY_STATES,
+    MEMORY_ORDERS,
     MEMORY_TYPES,
+    POLARITIES,
     MemoryDraft,
     MemoryFilter,
     SearchQuery,
@@ -36,17 +43,28 @@ MAX_FILTER_TEXT_LENGTH: Final = 1000
 MAX_PAGE_SIZE: Final = 200
 # Far beyond every list, far below where page times limit leaves SQLite's integers.
 MAX_POSITION: Final = 2**31 - 1
+# A cursor may hold a whole key, each character of which can take four bytes.
+MAX_CURSOR_LENGTH: Final = 4096
+# What `source` is called for memories that have none.
+NO_SOURCE: Final = "none"
 PREVIEW_STRATEGIES: Final = ("exact", "semantic", "hybrid", "adaptive")
 
 
 class MemoryListQuery(serializers.Serializer[Any]):
-    """Parameters of GET /api/memory; `offset`, when given, wins over `page`."""
+    """Parameters of GET /api/memory; `cursor`, when given, wins over `offset`, and that over `page`."""
 
     apiKeyId = StrictTextField(max_length=MAX_ID_LENGTH, required=False)
     type = StrictChoiceField(MEMORY_TYPES, required=False)
     sessionId = StrictTextField(max_length=MAX_ID_LENGTH, required=False)
     category = StrictTextField(max_length=MAX_ID_LENGTH, required=False)
     q = SearchTextField(max_length=MAX_FILTER_TEXT_LENGTH, required=False)
+    source = StrictTextField(max_length=MAX_ID_LENGTH, required=False)  # type: ignore[assignment]
+    polarity = StrictChoiceField(POLARITIES, required=False)
+    expiry = StrictChoiceField(EXPIRY_STATES, required=False)
+    indexed = QueryBooleanField(required=False)
+    used = QueryBooleanField(required=False)
+    order = StrictChoiceField(MEMORY_ORDERS, default=DEFAULT_ORDER)
+    cursor = StrictTextField(max_length=MAX_CURSOR_LENGTH, required=False)
     limit = QueryIntegerField(minimum=1, maximum=MAX_PAGE_SIZE, default=50)
     page = QueryIntegerField(minimum=1, maximum=MAX_POSITION, default=1)
     offset = QueryIntegerField(minimum=0, maximum=MAX_POSITION, required=False)
@@ -114,12 +132,39 @@ class BaseUrlField(SettingTextField):
         return url.rstrip("/")
 
 
+class BackendConfigsField(StrictObjectField):
+    """Configurations by backend. A secret may stand in it as we tell it, masked: then it stays as it is stored."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        configs = super().to_internal_value(data)
+        errors = check_configs(configs, MANAGER.load_all_fields())
+        if errors:
+            paths = {error.field.removeprefix("backendConfigs."): [error.message] for error in errors}
+            raise serializers.ValidationError(paths)
+        return configs
+
+
+class BackendListField(StrictTextListField):
+    """Ids of backends."""
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        names = super().to_internal_value(data)
+        unknown = [name for name in names if name not in MANAGER.ids]
+        if unknown:
+            raise serializers.ValidationError(f"There is no backend {unknown[0]}; there are {', '.join(MANAGER.ids)}")
+        if len(set(names)) < len(names):
+            raise serializers.ValidationError("Must name each backend once")
+        return names
+
+
 # Body of PUT /api/settings/memory: any of the section's fields.
 MemorySettingsBody = build_section_serializer(
     MEMORY_SECTION,
     {
         "customBaseUrl": BaseUrlField(is_nullable=True),
         "primaryBackend": StrictChoiceField(tuple(REGISTRY), required=False),
+        "fallbackBackends": BackendListField(max_items=len(REGISTRY), max_length=MAX_ID_LENGTH, required=False),
+        "backendConfigs": BackendConfigsField(required=False),
     },
 )
 
@@ -132,6 +177,11 @@ def make_filter(values: dict[str, Any]) -> MemoryFilter:
         session_id=values.get("sessionId"),
         text=values.get("q", ""),
         category=values.get("category"),
+        source="" if values.get("source") == NO_SOURCE else values.get("source"),
+        polarity=values.get("polarity"),
+        expiry=values.get("expiry"),
+        is_indexed=values.get("indexed"),
+        is_used=values.get("used"),
     )
 
 

@@ -13,7 +13,7 @@ from core.json_body import read_json_object
 from core.rest_view import RestView
 from embeddings.resolver import list_embedding_providers, read_cache_statistics
 from memory import services
-from memory.backends.manager import get_primary
+from memory.backends.manager import find, get_primary
 from memory.config import MEMORY_SECTION, load_settings
 from memory.engine_status import read_engine_status
 from memory.health import verify_pipeline
@@ -24,6 +24,8 @@ from memory.rendering import (
     render_memory,
     render_page,
     render_preview,
+    render_reindex_start,
+    render_slice,
 )
 from memory.serializers import (
     MemoryChangesBody,
@@ -48,10 +50,13 @@ class MemoriesView(RestView):
 
     def get(self, request: Request) -> Response:
         values = validate_query(MemoryListQuery, request.query_params)
-        filter, limit = make_filter(values), values["limit"]
+        filter, limit, order = make_filter(values), values["limit"], values["order"]
+        if "cursor" in values:
+            found = get_primary().scan(filter, limit=limit, after=values["cursor"], order=order)
+            return Response(render_slice(found, limit=limit))
         offset = values.get("offset", (values["page"] - 1) * limit)
         backend = get_primary()
-        page = backend.list(filter, limit=limit, offset=offset)
+        page = backend.list(filter, limit=limit, offset=offset, order=order)
         cache = read_cache_statistics()
         told = render_page(
             page,
@@ -73,7 +78,7 @@ class MemoryView(RestView):
     """/api/memory/{id}"""
 
     def get(self, request: Request, memory_id: str) -> Response:
-        record = get_primary().get(read_id(memory_id))
+        record = find(read_id(memory_id))
         if record is None:
             raise NotFoundError("Memory not found")
         return Response({"memory": render_memory(record)})
@@ -124,8 +129,7 @@ class ReindexView(RestView):
     def post(self, request: Request) -> Response:
         values = validate_body(ReindexBody, read_json_object(request))
         started = services.start_reindex(is_forced=values["force"])
-        answer = {"started": started.is_queued, "pending": started.pending}
-        return Response(answer if started.reason is None else {**answer, "reason": started.reason})
+        return Response(render_reindex_start(started))
 
 
 class MemoryHealthView(RestView):

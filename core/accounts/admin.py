@@ -19,7 +19,10 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         choices=[(scope, scope) for scope in keys.SCOPES],
         initial=["chat"],
         widget=forms.CheckboxSelectMultiple,
-        help_text="chat: use models and its own memories. manage, admin: everything under /api/.",
+        help_text=(
+            "chat: use models and its own memories. read:memory, write:memory: its own memories through MCP, no "
+            "models. manage, admin: everything under /api/."
+        ),
     )
 
     class Meta:

@@ -17,14 +17,21 @@ from structlog import get_logger
 
 from core.accounts.last_use import RECORDER
 from core.accounts.models import ApiKey
-from core.errors import FieldError, ForbiddenError, InvalidFieldsError, UnauthenticatedError
+from core.bearer import read_bearer
+from core.errors import FieldError, ForbiddenError, InvalidFieldsError, NotFoundError, UnauthenticatedError
 
 KEY_START: Final = "omr_"
 KEY_RANDOM_BYTES: Final = 32
 PREFIX_CHARACTERS: Final = 12
 NAME_MAX_CHARACTERS: Final = 100
-SCOPES: Final = ("chat", "manage", "admin")
+SCOPES: Final = ("chat", "read:memory", "write:memory", "manage", "admin")
 MANAGING_SCOPES: Final = frozenset({"manage", "admin"})
+# What lets a key do something -> the scopes that do. A chat reads and writes memories anyway.
+GRANTING_SCOPES: Final = {
+    "chat": MANAGING_SCOPES | {"chat"},
+    "read:memory": MANAGING_SCOPES | {"chat", "read:memory"},
+    "write:memory": MANAGING_SCOPES | {"chat", "write:memory"},
+}
 # The key in the environment has no row; this stands in its place.
 ENV_KEY_ID: Final = "env"
 ENV_KEY_NAME: Final = "OMNIROUTE_API_KEY"
@@ -45,6 +52,10 @@ class Caller:
     @property
     def manages(self) -> bool:
         return not self.scopes.isdisjoint(MANAGING_SCOPES)
+
+    def may(self, scope: str) -> bool:
+        """Tell whether the key may do what `scope` (one of GRANTING_SCOPES) is for, on memories of its own."""
+        return not self.scopes.isdisjoint(GRANTING_SCOPES[scope])
 
 
 def create_api_key(name: str, scopes: Sequence[str] = ("chat",)) -> tuple[ApiKey, str]:
@@ -88,10 +99,10 @@ def find_caller(bare_key: str) -> Caller | None:
     return Caller(key_id, name, frozenset(json.loads(scopes) if isinstance(scopes, str) else scopes))
 
 
-def read_bearer(header: str | None) -> str | None:
-    """Return the key in an Authorization header, or None when there is none; the scheme's case does not matter."""
-    scheme, _, token = (header or "").strip().partition(" ")
-    return token.strip() or None if scheme.lower() == "bearer" else None
+def find_caller_by_id(key_id: str) -> Caller | None:
+    """Return the caller of a key's id, for whoever has it from the operator; None when it is unknown or revoked."""
+    row = ApiKey.objects.filter(id=key_id, revoked_at=None).first()
+    return None if row is None else Caller(row.id, row.name, frozenset(row.scopes))
 
 
 def identify_caller(authorization: str | None) -> Caller | None:
@@ -119,10 +130,38 @@ def require_manager(caller: Caller | None) -> Caller:
     return caller
 
 
+def require_scope(caller: Caller, scope: str) -> Caller:
+    """Return the caller if it may do what `scope` is for; raises ForbiddenError."""
+    if not caller.may(scope):
+        raise ForbiddenError(f"API key lacks the scope {scope!r}.", code="missing_scope")
+    return caller
+
+
 def find_keys(reference: str) -> list[ApiKey]:
     """Return the keys that are called so: by id, by shown prefix, by name, or by the bare key itself."""
     matches = Q(id=reference) | Q(prefix=reference) | Q(name=reference) | Q(key_hash=hash_key(reference))
     return list(ApiKey.objects.filter(matches))
+
+
+def list_keys(*, ids: Collection[str] | None = None, limit: int | None = None, offset: int = 0) -> list[ApiKey]:
+    """Return keys, the newest first; only those of `ids` when given, which may hold ids that no key has."""
+    rows = ApiKey.objects.all() if ids is None else ApiKey.objects.filter(id__in=ids)
+    return list(rows[offset : None if limit is None else offset + limit])
+
+
+def count_keys() -> int:
+    return ApiKey.objects.count()
+
+
+def rename_key(key_id: str, name: str) -> None:
+    """Give a key another name; raises NotFoundError, or InvalidFieldsError as `create_api_key` does."""
+    row = ApiKey.objects.filter(id=key_id).first()
+    if row is None:
+        raise NotFoundError("There is no such API key")
+    row.name = name.strip()
+    _check_fields(row)
+    row.save(update_fields=["name"])
+    log.info("accounts.key.renamed", key_id=key_id)
 
 
 def revoke_keys(key_ids: Collection[str]) -> int:

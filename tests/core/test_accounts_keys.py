@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.accounts import keys
 from core.accounts.last_use import LastUseRecorder
 from core.accounts.models import ApiKey
+from core.bearer import read_bearer
 from core.errors import ForbiddenError, InvalidFieldsError, UnauthenticatedError
 
 pytestmark = pytest.mark.django_db
@@ -131,12 +132,12 @@ def test_scopes_are_stored_once_each_in_one_order():
     ],
 )
 def test_the_bearer_key_is_read_from_the_header(header, token):
-    assert keys.read_bearer(header) == token
+    assert read_bearer(header) == token
 
 
 @given(st.text())
 def test_any_header_is_read_without_a_fault(header):
-    token = keys.read_bearer(header)
+    token = read_bearer(header)
     assert token is None or (token and token == token.strip())
 
 

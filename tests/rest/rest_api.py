@@ -5,24 +5,33 @@ from typing import Any
 
 from django.test import Client
 
+from tests.declared_answers import assert_declared
+
 MANAGEMENT_KEY = "management-key-of-the-tests"
 
 
 class Api:
-    """Sends JSON (or raw bytes) with a bearer key; a failure in the server is a 500, not an exception here."""
+    """Sends JSON (or raw bytes) with a bearer key; a failure in the server is a 500, not an exception here.
+
+    Every answer is held against the OpenAPI document.
+    """
 
     def __init__(self, key: str | None) -> None:
         headers = {"authorization": f"Bearer {key}"} if key else None
         self.client = Client(raise_request_exception=False, headers=headers)
 
     def get(self, path: str, query: Any = None) -> Any:
-        return self.client.get(path, query)
+        answer = self.client.get(path, query)
+        assert_declared("GET", path, answer)
+        return answer
 
     def send(
         self, method: str, path: str, body: Any = b"", content_type: str = "application/json", **extra: Any
     ) -> Any:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self.client.generic(method, path, raw, content_type=content_type, **extra)
+        answer = self.client.generic(method, path, raw, content_type=content_type, **extra)
+        assert_declared(method, path, answer)
+        return answer
 
     def post(self, path: str, body: Any = b"", **extra: Any) -> Any:
         return self.send("POST", path, body, **extra)

@@ -128,6 +128,7 @@ def test_rw_075_a_failure_shows_neither_traceback_nor_settings(api: Api, setting
         "message": "Something went wrong on the server",
         "type": "server_error",
         "code": "internal_error",
+        "requestId": answer["x-request-id"],
     }
     for forbidden in ("LEAKME", "Traceback", "/srv/", "RuntimeError"):
         assert forbidden not in text

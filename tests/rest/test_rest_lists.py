@@ -31,6 +31,7 @@ def test_an_empty_store_has_an_empty_page(api: Api) -> None:
         "page": 1,
         "limit": 50,
         "totalPages": 0,
+        "nextCursor": None,
         "stats": {
             "total": 0,
             "totalEntries": 0,

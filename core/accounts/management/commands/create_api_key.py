@@ -1,4 +1,4 @@
-"""manage.py create_api_key NAME [--scope chat|manage|admin] [--json]"""
+"""manage.py create_api_key NAME [--scope SCOPE] [--json]"""
 
 import json
 from typing import Any

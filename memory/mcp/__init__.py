@@ -1,0 +1,1 @@
+"""Memory's tools for agents, spoken over the Model Context Protocol."""
