@@ -11,8 +11,9 @@ from django.http import StreamingHttpResponse
 from core.errors import UpstreamError
 from core.outbound import read_limited
 from core.providers.client import UpstreamReply
+from gateway.calls import OpenCall
 from gateway.threads import WRITING
-from gateway.transcript import StreamReader
+from gateway.transcript import DONE, StreamReader
 
 log = structlog.get_logger(__name__)
 
@@ -27,12 +28,14 @@ class RelayedStream(AsyncIterator[bytes]):
 
     `learn` is called once, in a thread, before the client can know that the answer is complete. An answer that
     broke off, or that the client did not wait for, teaches nothing itself (half a sentence may say the opposite of
-    the whole); what the user had said still does.
+    the whole); what the user had said still does. `call` is ended with the stream.
     """
 
-    def __init__(self, reply: UpstreamReply, learn: Learn | None) -> None:
+    def __init__(self, reply: UpstreamReply, learn: Learn | None, call: OpenCall | None = None) -> None:
         self._reply = reply
         self._learn = learn
+        self._call = call
+        self._reads_text = learn is not None or (call is not None and call.keeps_text)
         self._reader = StreamReader(reply.content_encoding)
         self._is_encoded = reply.content_encoding not in ("", "identity")
         self._is_over = False
@@ -52,15 +55,18 @@ class RelayedStream(AsyncIterator[bytes]):
             await self.aclose()
             raise
         except UpstreamError as error:
+            self._end_call(is_whole=False, error=error)
             await self.aclose()
             log.warning("gateway.stream.broken", code=error.code)
             if self._is_encoded:  # nobody could read plain text behind compressed; it ends abnormally as it is
                 raise StopAsyncIteration from None
             return write_error_event(error)
-        if self._learn is not None:
+        if self._call is not None:
+            self._call.mark_first_byte()
+        if self._reads_text:
             self._reader.feed(chunk)
-            if self._reader.has_ended:
-                await self._finish(is_whole=True)
+        if self._reader.has_ended or DONE in chunk:
+            await self._finish(is_whole=True)
         return chunk
 
     async def aclose(self) -> None:
@@ -76,7 +82,22 @@ class RelayedStream(AsyncIterator[bytes]):
         if not self._is_over:
             asyncio.run_coroutine_threadsafe(self.aclose(), self._loop)
 
+    def _end_call(self, *, is_whole: bool, error: UpstreamError | None = None) -> None:
+        call, self._call = self._call, None
+        if call is None:
+            return
+        status = self._reply.status
+        call.keep_answer_text(self._reader.text)
+        if error is not None or (is_whole and self._reader.has_failed):
+            call.break_off(status, error)
+        elif is_whole:
+            call.answer(status, self._reply.headers.get("retry-after", ""))
+        else:
+            call.leave(status)
+
     async def _finish(self, *, is_whole: bool) -> None:
+        self._end_call(is_whole=is_whole)
+        self._reads_text = False
         learn, self._learn = self._learn, None
         if learn is not None:
             text = self._reader.text if is_whole and not self._reader.has_failed else ""

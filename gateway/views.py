@@ -11,7 +11,9 @@ from django.views.decorators.csrf import csrf_exempt
 
 from core.error_handler import error_response, refuse_method, translate_error
 from core.errors import AppError, UpstreamError
+from core.middleware import read_request_id
 from core.providers.client import UpstreamReply, list_models, open_chat
+from gateway.calls import OpenCall
 from gateway.chat import Exchange, PreparedChat, authenticate, prepare_chat, queue_extraction
 from gateway.streaming import RelayedStream, StreamedAnswer, read_answer
 from gateway.threads import READING, WRITING
@@ -27,9 +29,10 @@ async def chat_completions(request: HttpRequest) -> HttpResponseBase:
     if request.method != "POST":
         return refuse_method("POST")
     try:
-        prepared = await READING.run(_prepare, request)
-        reply = await open_chat(prepared.route, prepared.body, request.headers)
-        return await _answer(reply, prepared)
+        with OpenCall(read_request_id(request)) as call:
+            prepared = await READING.run(_prepare, request, call)
+            reply = await open_chat(prepared.route, prepared.body, request.headers)
+            return await _answer(reply, prepared, call)
     except (AppError, OperationalError) as error:
         return _tell_error(error)
 
@@ -45,39 +48,47 @@ async def models(request: HttpRequest) -> HttpResponseBase:
         return _tell_error(error)
 
 
-def _prepare(request: HttpRequest) -> PreparedChat:
+def _prepare(request: HttpRequest, call: OpenCall) -> PreparedChat:
     """In a thread: everything that reads the body or the database."""
     caller = authenticate(request.headers)
-    return prepare_chat(caller, request.body, request.headers)
+    call.name_caller(caller)
+    return prepare_chat(caller, request.body, request.headers, call)
 
 
-async def _answer(reply: UpstreamReply, prepared: PreparedChat) -> HttpResponseBase:
+async def _answer(reply: UpstreamReply, prepared: PreparedChat, call: OpenCall) -> HttpResponseBase:
     # A refusal says nothing that anybody meant.
     exchange = prepared.exchange if reply.status == 200 else None
     headers = {**reply.headers, **_build_report(prepared)}
     content_type = headers.get("content-type", "")
     if content_type.strip().lower().startswith(STREAM_TYPE):
-        stream = RelayedStream(reply, partial(queue_extraction, exchange) if exchange else None)
+        stream = RelayedStream(reply, partial(queue_extraction, exchange) if exchange else None, call)
+        call.hand_on()
         return _set_headers(StreamedAnswer(stream, reply.status), {**headers, **STREAM_HEADERS})
-    body = await _read_and_learn(reply, exchange)
+    call.mark_first_byte()
+    body = await _read_and_learn(reply, exchange, call)
+    call.answer(reply.status, headers.get("retry-after", ""))
     return _set_headers(HttpResponse(body, status=reply.status), {**headers, "Content-Length": str(len(body))})
 
 
-async def _read_and_learn(reply: UpstreamReply, exchange: Exchange | None) -> bytes:
+async def _read_and_learn(reply: UpstreamReply, exchange: Exchange | None, call: OpenCall) -> bytes:
     """Read a whole answer; the job that learns from it is written before the client gets it."""
-    if exchange is None:
+    if exchange is None and not call.keeps_text:
         return await read_answer(reply)
     try:
         body = await read_answer(reply)
     except (UpstreamError, asyncio.CancelledError):
-        await WRITING.run_surely(queue_extraction, exchange, "")
+        if exchange is not None:
+            await WRITING.run_surely(queue_extraction, exchange, "")
         raise
-    await WRITING.run_surely(_learn_from_answer, exchange, body, reply.content_encoding)
+    await WRITING.run_surely(_learn_from_answer, exchange, body, reply.content_encoding, call)
     return body
 
 
-def _learn_from_answer(exchange: Exchange, body: bytes, content_encoding: str) -> None:
-    queue_extraction(exchange, read_answer_text(body, content_encoding))
+def _learn_from_answer(exchange: Exchange | None, body: bytes, content_encoding: str, call: OpenCall) -> None:
+    text = read_answer_text(body, content_encoding)
+    call.keep_answer_text(text)
+    if exchange is not None:
+        queue_extraction(exchange, text)
 
 
 def _build_report(prepared: PreparedChat) -> dict[str, str]:

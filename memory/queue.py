@@ -1,13 +1,26 @@
 """Names of memory's background jobs, one function each. A payload is what the job needs to be done after a crash."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from core.jobs.queue import enqueue, enqueue_once
+from qdrant_admin.config import is_qdrant_on
 
+BULK_CHANGE = "memory.bulk_change"
+ERASE = "memory.erase"
 EXTRACT_FACTS = "memory.extract_facts"
 FETCH_MODELS = "memory.fetch_models"
+IMPORT = "memory.import"
 INDEX_PENDING = "memory.index_pending"
+RECONCILE_QDRANT = "memory.reconcile_qdrant"
+SYNC_QDRANT = "memory.sync_qdrant"
+MIRROR_BACKEND = "memory.mirror_backend"
+
+
+def enqueue_bulk_change(kind: str, memory_ids: Sequence[int], type: str | None) -> None:
+    """Have many memories deleted, expired, retyped or flagged; see `memory.bulk_changes`."""
+    enqueue(BULK_CHANGE, {"kind": kind, "memoryIds": list(memory_ids), "type": type})
 
 
 def enqueue_extraction(
@@ -18,10 +31,12 @@ def enqueue_extraction(
     assistant_text: str,
     injected: Sequence[str],
     said_at: datetime,
+    request_id: str = "",
 ) -> None:
     """Have the facts of one exchange taken out. The texts live in the job row until the job is done.
 
     `injected` are the contents of the memories that the request carried: an answer that repeats one tells no news.
+    `request_id` is what the log of requests knows the exchange by.
     """
     payload = {
         "owner": owner,
@@ -30,6 +45,7 @@ def enqueue_extraction(
         "assistantText": assistant_text,
         "injected": list(injected),
         "saidAt": said_at.isoformat(),
+        "requestId": request_id,
     }
     enqueue(EXTRACT_FACTS, payload)
 
@@ -45,3 +61,39 @@ def enqueue_indexing(run_at: datetime | None = None, *, reason: str = "") -> Non
     `reason` says why it must wait until `run_at`.
     """
     enqueue_once(INDEX_PENDING, run_at=run_at, reason=reason)
+    if run_at is None:
+        # Whoever has written something has it written to Qdrant too, where that is on.
+        enqueue_vector_sync()
+
+
+def enqueue_import(ticket_id: str, options: Mapping[str, Any]) -> None:
+    """Have an upload imported; `options` are the fields of the import's options."""
+    enqueue(IMPORT, {"ticketId": ticket_id, "options": dict(options)})
+
+
+def enqueue_erasing(owner: str, session_id: str | None, run_at: datetime) -> None:
+    """Have what an erasure could not reach tried again."""
+    enqueue(ERASE, {"owner": owner, "sessionId": session_id}, run_at=run_at)
+
+
+def enqueue_mirroring(
+    backend_id: str, memories: Sequence[Sequence[str]], *, tries: int = 0, run_at: datetime | None = None
+) -> None:
+    """Have a fallback brought up to date with the primary for these memories (id, owner, key before the change)."""
+    payload = {"backend": backend_id, "memories": [list(memory) for memory in memories], "tries": tries}
+    enqueue(MIRROR_BACKEND, payload, run_at=run_at)
+
+
+def enqueue_vector_sync(run_at: datetime | None = None, *, reason: str = "") -> None:
+    """Have what has changed written to Qdrant; does nothing while that is switched off.
+
+    `memory_changes` says what has changed, so a write that nobody announces is found by the next run.
+    """
+    if is_qdrant_on():
+        enqueue_once(SYNC_QDRANT, run_at=run_at, reason=reason)
+
+
+def enqueue_vector_reconciliation(*, is_forced: bool = False) -> None:
+    """Have Qdrant compared with the memories and mended, with `is_forced` every vector made anew."""
+    if is_qdrant_on():
+        enqueue(RECONCILE_QDRANT, {"isForced": is_forced})

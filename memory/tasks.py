@@ -8,14 +8,21 @@ from django.utils import timezone
 
 from core import metrics
 from embeddings.resolver import prepare
-from memory import purging, queue, upkeep
+from memory import purging, queue, upkeep, usage
+from memory.backends import states, synchronisation
+from memory.bulk_changes import BulkChange, run_bulk_change
 from memory.config import MEMORY_SECTION, load_settings
+from memory.erasing import erase_again
 from memory.extraction import extract_facts
 from memory.indexing import index_batch
+from memory.records import EraseScope
 from memory.search.rerank import prepare_reranker
 from memory.services import ASSISTANT_SOURCE, USER_SOURCE, remember_fact
 from memory.summarization import purge_archives as purge_kept_rows
 from memory.summarization import summarize_older_than
+from memory.transfer import do_import, forget_stale_uploads
+from memory.vector_stores import qdrant_sync
+from memory.vector_stores.qdrant_reconciliation import reconcile
 
 logger = structlog.get_logger(__name__)
 
@@ -52,12 +59,22 @@ def _remember_facts(payload: dict[str, Any]) -> int:
         (extract_facts(assistant_text, "assistant", injected=told_before), ASSISTANT_SOURCE),
     )
     owner, session_id = payload["owner"], payload["sessionId"]
+    request_id = payload.get("requestId", "")  # jobs that an older version queued have none
     count = 0
     for facts, source in readings:
         for fact in facts:
             record = remember_fact(fact, owner=owner, session_id=session_id, source=source, said_at=said_at)
-            count += record is not None
+            if record is None:
+                continue
+            count += 1
+            if request_id:
+                usage.note_extraction(request_id, owner, record.id, said_at)
     return count
+
+
+def change_many(payload: dict[str, Any]) -> None:
+    """Do what an operator has asked for to many memories at once (payload of `queue.enqueue_bulk_change`)."""
+    run_bulk_change(BulkChange(payload["kind"], tuple(payload["memoryIds"]), payload["type"]))
 
 
 def fetch_models(payload: dict[str, Any]) -> None:
@@ -78,11 +95,25 @@ def index_pending(payload: dict[str, Any]) -> None:
         reason = report.reason or reason
         if report.processed or report.errors:
             continue
+        # The flags that were set are changes too, which Qdrant has to pass by to be current.
+        queue.enqueue_vector_sync()
         if report.retry_at is not None:
             queue.enqueue_indexing(report.retry_at, reason=reason)
         elif report.is_outage:
             queue.enqueue_indexing(timezone.now() + timedelta(seconds=OUTAGE_SECONDS), reason=reason)
         return
+
+
+def sync_qdrant(payload: dict[str, Any]) -> None:
+    """Write to Qdrant what has changed; while that can't be done, a later job tries again."""
+    report = qdrant_sync.sync()
+    if report.retry_at is not None:
+        queue.enqueue_vector_sync(report.retry_at, reason=report.reason or "")
+
+
+def reconcile_qdrant(payload: dict[str, Any]) -> None:
+    """Compare Qdrant with the memories and mend it both ways; `isForced` makes every vector anew."""
+    reconcile(is_forced=payload.get("isForced", False))
 
 
 def compact_old(payload: dict[str, Any]) -> None:
@@ -108,7 +139,30 @@ def purge_beyond_retention(payload: dict[str, Any]) -> None:
 
 
 def do_upkeep(payload: dict[str, Any]) -> None:
-    """Keep the indexes small and the query planner informed."""
+    """Keep the indexes small and the query planner informed; delete uploads that nobody has confirmed."""
+    forget_stale_uploads()
     upkeep.merge_fulltext_index()
     upkeep.close_vector_holes()
     upkeep.refresh_statistics()
+
+
+def import_upload(payload: dict[str, Any]) -> None:
+    """Import an upload that was confirmed (payload of `queue.enqueue_import`)."""
+    do_import(payload["ticketId"], payload["options"])
+
+
+def mirror_backend(payload: dict[str, Any]) -> None:
+    """Bring a fallback up to date with the primary (payload of `queue.enqueue_mirroring`)."""
+    synchronisation.mirror(payload)
+
+
+def check_backends(payload: dict[str, Any]) -> None:
+    """Ask the backends in use how they are, for the pages that show it."""
+    for name, health in states.check_backends().items():
+        if not health.is_ok:
+            logger.warning("memory.backends.unwell", backend=name, reason=health.error)
+
+
+def erase_rest(payload: dict[str, Any]) -> None:
+    """Erase what an erasure could not reach (payload of `queue.enqueue_erasing`)."""
+    erase_again(EraseScope(payload["owner"], payload["sessionId"]))
