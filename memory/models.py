@@ -64,6 +64,8 @@ class Memory(models.Model):
         indexes = [
             models.Index(fields=["api_key_id", "-created_at", "-memory_id"], name="idx_memories_api_key"),
             models.Index(fields=["-created_at", "-memory_id"], name="idx_memories_created"),
+            models.Index(fields=["api_key_id", "-updated_at", "-memory_id"], name="idx_memories_owner_updated"),
+            models.Index(fields=["-updated_at", "-memory_id"], name="idx_memories_updated"),
             models.Index(fields=["session_id"], name="idx_memories_session"),
             models.Index(fields=["type"], name="idx_memories_type"),
             models.Index(fields=["expires_at"], name="idx_memories_expires"),
@@ -71,7 +73,8 @@ class Memory(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.key or self.uuid}"
+        # Django's log of what operators did keeps it, also when the memory is erased: so nothing of what it says.
+        return self.uuid
 
 
 class MemoryChange(models.Model):
@@ -144,9 +147,22 @@ class RequestLink(models.Model):
 
 
 class Compaction(models.Model):
-    """One run of compaction. What it replaced is kept in `MemoryArchive` until `expires_at`, or until it is undone."""
+    """One change of many memories that can be undone: a compaction, or a correction that an operator made.
+
+    What it replaced is kept in `MemoryArchive` until `expires_at`, or until it is undone. `label` is for operators.
+    """
+
+    class Kind(models.TextChoices):
+        COMPACTION = "compaction"
+        DELETE = "delete"
+        EDIT = "edit"
+        RETYPE = "retype"
+        MERGE = "merge"
+        IMPORT = "import"
 
     uuid = models.CharField(max_length=36, unique=True)
+    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.COMPACTION)
+    label = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     undone_at = models.DateTimeField(null=True, blank=True)
@@ -160,15 +176,17 @@ class Compaction(models.Model):
 
 
 class MemoryArchive(models.Model):
-    """The row of a memory as it was before compaction replaced it, every column but the flags of its index entry.
+    """The row of a memory as it was before something replaced it, every column but the flags of its index entry.
 
-    `replaced_by` is the id of the memory that stands for it now: a summary, or itself when it was shortened in place.
-    That memory's `updated_at` right after the compaction tells later whether anybody has changed it since.
+    `replaced_by` is the id of the memory that stands for it now: a summary, the one it was merged into, itself when it
+    was changed in place, "" when it was deleted. That memory's `updated_at` right after the change tells later whether
+    anybody has changed it since. `was_created` marks a memory that was not there before; undoing takes it away.
     """
 
     archive_id = models.BigAutoField(primary_key=True)
     compaction = models.ForeignKey(Compaction, on_delete=models.CASCADE, related_name="originals")
-    replaced_by = models.CharField(max_length=36)
+    replaced_by = models.CharField(max_length=36, blank=True, default="")
+    was_created = models.BooleanField(default=False)
     replacement_updated_at = models.DateTimeField()
     memory_id = models.BigIntegerField()
     uuid = models.CharField(max_length=36)
@@ -186,9 +204,14 @@ class MemoryArchive(models.Model):
     class Meta:
         db_table = "memory_archive"
         verbose_name_plural = "archived memories"
+        indexes = [
+            models.Index(fields=["uuid", "-archive_id"], name="idx_memory_archive_uuid"),
+            models.Index(fields=["api_key_id"], name="idx_memory_archive_api_key"),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.key or self.uuid}"
+        # Django's log of what operators did keeps it, also when the memory is erased: so nothing of what it says.
+        return self.uuid
 
 
 class VectorIndex(models.Model):

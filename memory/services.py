@@ -1,20 +1,22 @@
 """The only writers of memories. Doors validate, services decide, backends store."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 
-from core.errors import NotFoundError
+from core.errors import FieldError, InvalidFieldsError, NotFoundError
 from memory import indexing, queue
-from memory.backends.base import MemoryChanges
-from memory.backends.manager import get_primary
+from memory.backends import restoring
+from memory.backends.base import BackendError, MemoryBackend, MemoryChanges
+from memory.backends.configuration import seal_configs
+from memory.backends.manager import MANAGER, get_primary
 from memory.config import MEMORY_SECTION
 from memory.extraction import Fact
 from memory.records import MemoryDraft, MemoryFilter, MemoryRecord
-from memory.vector_stores import lifecycle
+from memory.vector_stores import lifecycle, qdrant_sync
 
 USER_SOURCE = "user_message"
 ASSISTANT_SOURCE = "llm_response"
@@ -22,23 +24,26 @@ ASSISTANT_SOURCE = "llm_response"
 OPERATOR_SOURCE = "operator"
 # Settings that may name a local model which is not on this machine yet.
 MODEL_SETTINGS = {"embeddingSource", "staticEnabled", "transformersEnabled", "rerankEnabled", "rerankProviderModel"}
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexStart:
-    """`pending` memories wait for their vectors; `reason` says why no job was queued."""
+    """`pending` memories wait for their vectors; `reason` says why no job was queued for those of this database.
+
+    `qdrant_pending` are those to be written to Qdrant, None while that is off.
+    """
 
     is_queued: bool
     pending: int
     reason: str | None = None
+    qdrant_pending: int | None = None
 
 
 def create(draft: MemoryDraft) -> MemoryRecord:
     """Store a memory, or update the owner's memory of that key (its id and `created_at` stay)."""
-    with transaction.atomic():
-        record = get_primary().create(_claim_draft(draft))
-        queue.enqueue_indexing()
-    return record
+    backend = get_primary()
+    return _write(backend, lambda: backend.create(_claim_draft(backend, draft)))
 
 
 def update(id: str, changes: MemoryChanges) -> MemoryRecord:
@@ -49,12 +54,29 @@ def update(id: str, changes: MemoryChanges) -> MemoryRecord:
         raise NotFoundError("Memory not found")
     if changes.is_empty:
         return record
-    with transaction.atomic():
-        changed = backend.update(id, _claim_authorship(record, changes))
-        queue.enqueue_indexing()
+    changed = _write(backend, lambda: backend.update(id, _claim_authorship(record, changes)))
     if changed is None:
         raise NotFoundError("Memory not found")
     return changed
+
+
+def restore(records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+    """Store memories with the ids and times they have, in this order, for one batch of an import.
+
+    `memory_id` 0 makes a new one; the others are those of the memories to overwrite, of the same owner.
+    """
+    backend = get_primary()
+    if not backend.is_local:
+        for record in records:
+            backend.put(record)
+        return list(records)
+    with transaction.atomic():
+        new = iter(restoring.insert([record for record in records if not record.memory_id]))
+        changed = restoring.overwrite([record for record in records if record.memory_id])
+        by_memory_id = {record.memory_id: record for record in changed}
+        if records:
+            queue.enqueue_indexing()
+        return [by_memory_id[it.memory_id] if it.memory_id else next(new) for it in records]
 
 
 def delete(id: str) -> None:
@@ -69,9 +91,16 @@ def clear(filter: MemoryFilter, *, older_than: datetime | None = None) -> int:
 
 
 def change_settings(changes: Mapping[str, Any]) -> None:
-    """Save memory settings, validated before, by wire name. Another embedding has its index built from then on."""
+    """Save memory settings, validated before, by wire name. Another embedding has its index built from then on.
+
+    Secrets in `backendConfigs` are stored apart. `InvalidFieldsError` for a primary backend that isn't configured.
+    """
     with transaction.atomic():
+        if "backendConfigs" in changes:
+            changes = {**changes, "backendConfigs": seal_configs(changes["backendConfigs"], MANAGER.load_all_fields())}
         MEMORY_SECTION.write(changes)
+        if "primaryBackend" in changes:
+            _see_that_it_opens(changes["primaryBackend"])
         if MODEL_SETTINGS & changes.keys():
             queue.enqueue_fetching()
         queue.enqueue_indexing()
@@ -80,9 +109,10 @@ def change_settings(changes: Mapping[str, Any]) -> None:
 def start_reindex(*, is_forced: bool) -> ReindexStart:
     """Ask for a reindex where one can be done, else leave everything as it is and say why not."""
     obstacle = indexing.find_obstacle()
+    qdrant_pending = qdrant_sync.request_reindex(is_forced=is_forced)
     if obstacle is not None:
-        return ReindexStart(False, indexing.count_pending(), obstacle)
-    return ReindexStart(True, request_reindex(is_forced=is_forced))
+        return ReindexStart(qdrant_pending is not None, indexing.count_pending(), obstacle, qdrant_pending)
+    return ReindexStart(True, request_reindex(is_forced=is_forced), qdrant_pending=qdrant_pending)
 
 
 def request_reindex(*, is_forced: bool) -> int:
@@ -105,7 +135,7 @@ def remember_fact(fact: Fact, *, owner: str, session_id: str, source: str, said_
     """
     stored = get_primary().find_by_key(owner, fact.key)
     said = said_at.isoformat()
-    if stored is not None and _outweighs(stored.metadata, source, said):
+    if stored is not None and outweighs(stored.metadata, source, said):
         return None
     metadata = {
         "category": fact.category,
@@ -121,17 +151,37 @@ def remember_fact(fact: Fact, *, owner: str, session_id: str, source: str, said_
     return create(MemoryDraft(owner, fact.key, fact.content, fact.memory_type, session_id, metadata))
 
 
-def _outweighs(stored: Mapping[str, Any], source: str, said: str) -> bool:
+def outweighs(stored: Mapping[str, Any], source: str, said: str) -> bool:
+    """Whether the metadata of a stored memory weighs more than a fact of that source, said then (ISO 8601)."""
     stored_source = stored.get("source")
     if source == ASSISTANT_SOURCE and stored_source != ASSISTANT_SOURCE:
         return True
     return stored_source == source and str(stored.get("extractedAt", "")) > said
 
 
-def _claim_draft(draft: MemoryDraft) -> MemoryDraft:
+def _write(backend: MemoryBackend, write: Callable[[], _Result]) -> _Result:
+    """Rows and their index job in one transaction; another backend's call goes over a network and stands in none."""
+    if not backend.is_local:
+        return write()
+    with transaction.atomic():
+        result = write()
+        queue.enqueue_indexing()
+    return result
+
+
+def _see_that_it_opens(backend_id: str) -> None:
+    try:
+        MANAGER.open(backend_id)
+    except BackendError as error:
+        raise InvalidFieldsError([FieldError("primaryBackend", error.message)]) from None
+
+
+def _claim_draft(backend: MemoryBackend, draft: MemoryDraft) -> MemoryDraft:
     """A client that writes over an extracted fact says its own words, which must not be told as the user's claim."""
-    stored = get_primary().find_by_key(draft.owner, draft.key) if draft.key else None
-    if stored is None or not _is_extracted(stored) or "source" in draft.metadata or stored.content == draft.content:
+    if not draft.key or "source" in draft.metadata:
+        return draft
+    stored = backend.find_by_key(draft.owner, draft.key)
+    if stored is None or not _is_extracted(stored) or stored.content == draft.content:
         return draft
     return replace(draft, metadata={**draft.metadata, "source": OPERATOR_SOURCE})
 

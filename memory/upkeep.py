@@ -7,7 +7,7 @@ import structlog
 from django.db import connection
 
 from memory.models import VectorIndex
-from memory.search.keyword import has_fulltext_index, merge_fulltext
+from memory.search.keyword import gather_fulltext, has_fulltext_index, merge_fulltext
 from memory.vector_stores import lifecycle
 
 logger = structlog.get_logger(__name__)
@@ -30,6 +30,13 @@ def merge_fulltext_index() -> int:
         time.sleep(PAUSE_SECONDS)
     logger.info("memory.upkeep.fulltext_merged", steps=count)
     return count
+
+
+def rewrite_fulltext_index() -> None:
+    """Merge all of the full-text index, bit by bit, so that no word of a deleted memory is left in it."""
+    if has_fulltext_index():
+        gather_fulltext(MERGE_PAGES)
+        merge_fulltext_index()
 
 
 def close_vector_holes() -> int:

@@ -3,12 +3,14 @@
 Whoever calls `keep_aside`, `replace_with` or `shorten` does so in a transaction with what belongs to it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
-from django.db.models import Count, Q, QuerySet
+from django.db import connection
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memory.backends.mirroring import note_touched
@@ -24,6 +26,15 @@ ARCHIVED_FIELDS: Final = (
     "memory_id", "uuid", "api_key_id", "session_id", "type", "key", "content", "metadata",
     "created_at", "updated_at", "expires_at", "search_terms",
 )  # fmt: skip
+# What an import made is in its row; nothing of it has to be kept to take it away again.
+_NOTE_CREATED: Final = """
+INSERT INTO memory_archive (compaction_id, replaced_by, was_created, replacement_updated_at, memory_id, uuid,
+  api_key_id, session_id, type, key, content, metadata, created_at, updated_at, expires_at, search_terms)
+SELECT %s, id, 1, updated_at, memory_id, id, api_key_id, session_id, type, '', '', '{{}}', created_at, updated_at,
+  expires_at, '' FROM memories WHERE id IN ({marks}) ORDER BY memory_id
+"""
+_IDS_AT_ONCE: Final = 200
+_Value = TypeVar("_Value")
 _TEXT_FIELDS: Final = ("content", "search_terms", "needs_reindex", "index_attempts", "index_retry_at")
 
 
@@ -137,21 +148,20 @@ def keep_aside(
 def keep_records(undo_id: str, before: Sequence[MemoryRecord], created: Sequence[MemoryRecord]) -> None:
     """Keep what rows said before they were written over, and which are there for the first time."""
     compaction = Compaction.objects.get(uuid=undo_id)
-    entries = [_archive_record(compaction, record, was_created=False) for record in before]
-    entries += [_archive_record(compaction, record, was_created=True) for record in created]
-    MemoryArchive.objects.bulk_create(entries, batch_size=50)
-    settle(undo_id, [record.id for record in (*before, *created)])
+    for replaced in _split(before):
+        written_at = _read_times([record.id for record in replaced])
+        entries = [_archive_record(compaction, record, written_at) for record in replaced]
+        MemoryArchive.objects.bulk_create(entries, batch_size=50)
+    for made in _split(created):
+        _note_created(compaction, [record.id for record in made])
 
 
 def settle(undo_id: str, uuids: Sequence[str]) -> None:
-    """Note when the memories that stand in the place of what was kept have been changed: this is what undo expects."""
-    for start in range(0, len(uuids), 200):
-        some = uuids[start : start + 200]
-        current = dict(Memory.objects.filter(uuid__in=some).values_list("uuid", "updated_at"))
-        entries = list(MemoryArchive.objects.filter(compaction__uuid=undo_id, replaced_by__in=some))
-        for entry in entries:
-            entry.replacement_updated_at = current.get(entry.replaced_by, entry.replacement_updated_at)
-        MemoryArchive.objects.bulk_update(entries, ["replacement_updated_at"], batch_size=100)
+    """Note when memories that were kept aside and changed in place were changed: this is what undo expects."""
+    now = Memory.objects.filter(uuid=OuterRef("uuid")).values("updated_at")
+    for some in _split(uuids):
+        entries = MemoryArchive.objects.filter(uuid__in=some, compaction__uuid=undo_id, replaced_by=F("uuid"))
+        entries.update(replacement_updated_at=Coalesce(Subquery(now), F("replacement_updated_at")))
 
 
 def list_kept(limit: int, kinds: Sequence[str] = ()) -> list[KeptCompaction]:
@@ -188,21 +198,34 @@ def _select_old(owner: str | None, session_id: str | None, before: datetime) -> 
     return rows if session_id is None else rows.filter(session_id=session_id)
 
 
-def _archive_record(compaction: Compaction, record: MemoryRecord, *, was_created: bool) -> MemoryArchive:
+def _split(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
+    """SQLite bounds the number of parameters."""
+    return (values[start : start + _IDS_AT_ONCE] for start in range(0, len(values), _IDS_AT_ONCE))
+
+
+def _read_times(uuids: Sequence[str]) -> dict[str, datetime]:
+    return dict(Memory.objects.filter(uuid__in=uuids).values_list("uuid", "updated_at"))
+
+
+def _note_created(compaction: Compaction, uuids: Sequence[str]) -> None:
+    """One statement: in a large import, entries that Python made would take longer than the memories themselves."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE_CREATED.format(marks=", ".join(["%s"] * len(uuids))), [compaction.pk, *uuids])
+
+
+def _archive_record(compaction: Compaction, record: MemoryRecord, written_at: Mapping[str, datetime]) -> MemoryArchive:
     return MemoryArchive(
         compaction=compaction,
         replaced_by=record.id,
-        was_created=was_created,
-        replacement_updated_at=record.updated_at,
+        replacement_updated_at=written_at.get(record.id, record.updated_at),
         memory_id=record.memory_id,
         uuid=record.id,
         api_key_id=record.owner,
         session_id=record.session_id,
         type=record.type,
-        # What an import made is in its row; nothing of it has to be kept to take it away again.
-        key="" if was_created else record.key,
-        content="" if was_created else record.content,
-        metadata={} if was_created else dict(record.metadata),
+        key=record.key,
+        content=record.content,
+        metadata=dict(record.metadata),
         created_at=record.created_at,
         updated_at=record.updated_at,
         expires_at=record.expires_at,

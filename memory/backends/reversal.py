@@ -102,7 +102,12 @@ def _list_going(entries: QuerySet[MemoryArchive], removes_replacements: bool) ->
 
 
 def _remove(uuids: set[str]) -> tuple[str, ...]:
-    return tuple(uuid for uuid in sorted(uuids) if delete_rows(Memory.objects.filter(uuid=uuid)))
+    removed, ordered = list[str](), sorted(uuids)
+    for start in range(0, len(ordered), _ENTRIES_AT_ONCE):
+        rows = Memory.objects.filter(uuid__in=ordered[start : start + _ENTRIES_AT_ONCE])
+        removed += sorted(rows.values_list("uuid", flat=True))
+        delete_rows(rows)
+    return tuple(removed)
 
 
 def _put_back(entries: Sequence[MemoryArchive]) -> int:
@@ -116,14 +121,16 @@ def _change_back(entries: Sequence[MemoryArchive]) -> int:
     kept = {entry.uuid: entry for entry in entries}
     rows = list(Memory.objects.owned_by(None).filter(uuid__in=kept))
     note_touched(SQLiteBackend.id, map(touch, rows))
+    reworded = []
     for row in rows:
         entry = kept[row.uuid]
-        is_other_text = (row.content, row.key) != (entry.content, entry.key)
+        if (row.content, row.key) != (entry.content, entry.key):
+            reworded.append(row)
         for name in ARCHIVED_FIELDS[2:]:
             setattr(row, name, getattr(entry, name))
         row.search_terms = make_search_terms(row.content, row.key)
-        if is_other_text:
-            expect_indexing(row)
+    expect_indexing(*reworded)
+    for row in rows:
         row.save()
     return len(kept)
 

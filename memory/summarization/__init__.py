@@ -1,5 +1,6 @@
 """Compaction of memories and its undo. Other rooms import from here."""
 
+from memory.corrections import UndoReport
 from memory.summarization.plans import LeftAlone, is_summary
 from memory.summarization.runs import (
     DEFAULT_MAX_TOKENS,
@@ -10,7 +11,7 @@ from memory.summarization.runs import (
     summarize_in_place,
     summarize_older_than,
 )
-from memory.summarization.undoing import UndoReport, list_compactions, purge_archives, undo_compaction
+from memory.summarization.undoing import list_compactions, purge_archives, undo_compaction
 
 __all__ = [
     "DEFAULT_MAX_TOKENS",

@@ -221,7 +221,7 @@ def test_memory_compact_tells_what_it_did_and_memory_undo_undoes_it():
     for number in range(3):
         remember(LONG, key=f"k{number}", days=40)
     remember("ok.", owner="B", days=40)
-    assert call("memory_undo") == "There were no compactions\n"
+    assert call("memory_undo") == "There is nothing to undo\n"
     dry = call("memory_compact", "--dry-run")
     assert "owner A: 3 memories would become summary" in dry
     assert "memory_undo" not in dry
