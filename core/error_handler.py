@@ -20,6 +20,7 @@ from core.errors import (
     InvalidFieldsError,
     InvalidRequestError,
     NotFoundError,
+    RateLimitedError,
     TooLargeError,
     UnauthenticatedError,
 )
@@ -59,6 +60,9 @@ class RefusedRequestError(InvalidRequestError):
 def build_error_body(error: AppError) -> dict[str, Any]:
     """Return the JSON body that tells `error`; schema failures are told at the top level as well."""
     inner: dict[str, Any] = {"message": clean_text(error.message), "type": error.type, "code": error.code}
+    request_id = structlog.contextvars.get_contextvars().get("request_id")
+    if error.status >= ServerFailureError.status and request_id is not None:
+        inner["requestId"] = request_id
     if error.param is not None:
         inner["param"] = clean_text(error.param)[:MAX_SHOWN_NAME_CHARACTERS]
     if not isinstance(error, InvalidFieldsError):
@@ -77,6 +81,8 @@ def build_error_headers(error: AppError) -> dict[str, str]:
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, DatabaseBusyError):
         return {"Retry-After": str(BUSY_RETRY_SECONDS)}
+    if isinstance(error, RateLimitedError):
+        return {"Retry-After": str(error.retry_seconds)}
     return {}
 
 

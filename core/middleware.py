@@ -20,11 +20,15 @@ from django.middleware import common, csrf, security
 from django.utils.deprecation import MiddlewareMixin
 
 from core import metrics
-from core.error_handler import show_bad_request
+from core.error_handler import error_response, show_bad_request
+from core.errors import RateLimitedError
+from core.rate_limit import LIMITER
 
 CHAT_PREFIX: Final = "/v1/"
 # Key of request.META under which views find the id; no header can set it, those begin with HTTP_.
 REQUEST_ID_KEY: Final = "omniroute.request_id"
+ALLOWANCE_KEY: Final = "omniroute.allowance"
+RATE_LIMITED_PATHS: Final = (CHAT_PREFIX, "/api/")
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": (
@@ -56,7 +60,7 @@ class RequestContextMiddleware:
             return self._answer_async(request)
         request_id = _name_request(request)
         with structlog.contextvars.bound_contextvars(request_id=request_id):
-            response = _refuse_strange_host(request) or cast(HttpResponseBase, self.get_response(request))
+            response = _refuse(request) or cast(HttpResponseBase, self.get_response(request))
         return _finish(request, response, request_id)
 
     async def _answer_async(self, request: HttpRequest) -> HttpResponseBase:
@@ -64,7 +68,7 @@ class RequestContextMiddleware:
         # Not unbound afterwards: the server runs each request as a task with a context of its own, and a streamed
         # answer is still being written, and logged, after this function has returned.
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        response = _refuse_strange_host(request)
+        response = _refuse(request)
         if response is None:
             response = await cast(Awaitable[HttpResponseBase], self.get_response(request))
         return _finish(request, response, request_id)
@@ -75,12 +79,27 @@ def read_request_id(request: HttpRequest) -> str:
     return str(request.META[REQUEST_ID_KEY])
 
 
-def _name_request(request: HttpRequest) -> str:
+def choose_request_id(given: str) -> str:
     """Keep a caller's id if it is harmless in a log line and a header, else make one."""
-    given = request.headers.get("x-request-id", "")
-    request_id = given if SANE_REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    return given if SANE_REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _name_request(request: HttpRequest) -> str:
+    request_id = choose_request_id(request.headers.get("x-request-id", ""))
     request.META[REQUEST_ID_KEY] = request_id
     return request_id
+
+
+def _refuse(request: HttpRequest) -> HttpResponseBase | None:
+    """The answer to a request that is not let in: by its host, or by how many its key has sent."""
+    refusal = _refuse_strange_host(request)
+    if refusal is None and request.path_info.startswith(RATE_LIMITED_PATHS):
+        allowance = LIMITER.take(request.headers.get("authorization"))
+        if allowance is not None:
+            request.META[ALLOWANCE_KEY] = allowance
+            if not allowance.is_let_in:
+                return error_response(RateLimitedError(allowance.retry_seconds))
+    return refusal
 
 
 def _refuse_strange_host(request: HttpRequest) -> HttpResponseBase | None:
@@ -94,6 +113,10 @@ def _refuse_strange_host(request: HttpRequest) -> HttpResponseBase | None:
 
 def _finish(request: HttpRequest, response: HttpResponseBase, request_id: str) -> HttpResponseBase:
     metrics.count_request(request.path_info, response.status_code)
+    allowance = request.META.get(ALLOWANCE_KEY)
+    if allowance is not None:
+        for name, value in allowance.write_headers().items():
+            response.headers[name] = value
     return _add_headers(response, request_id)
 
 

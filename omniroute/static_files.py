@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qs
 
 from django.apps import apps
 from django.conf import settings
@@ -16,9 +17,12 @@ from starlette.types import Scope
 
 from core.error_handler import RefusedRequestError, build_error_body
 from core.errors import AppError, NotFoundError
+from studio.assets import VERSION_PARAMETER, hash_file
 
-# File names carry no hash, so an old copy may be used for minutes only; after that an ETag makes asking cheap.
-CACHE_CONTROL: Final = "public, max-age=300"
+# An address without the hash of its content may mean another file tomorrow: an old copy may be used for minutes only;
+# after that an ETag makes asking cheap.
+SHORT_CACHING: Final = "public, max-age=300"
+LONG_CACHING: Final = "public, max-age=31536000, immutable"
 
 
 class CachedStaticFiles(StaticFiles):
@@ -30,9 +34,15 @@ class CachedStaticFiles(StaticFiles):
         status_code: int = 200,
     ) -> Response:
         response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers["Cache-Control"] = CACHE_CONTROL
+        response.headers["Cache-Control"] = LONG_CACHING if _names_content(scope, full_path) else SHORT_CACHING
         response.headers["X-Content-Type-Options"] = "nosniff"
         return response
+
+
+def _names_content(scope: Scope, full_path: str | os.PathLike[str]) -> bool:
+    """Whether the address carries the hash of this very content, as `studio.assets` writes it."""
+    given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(VERSION_PARAMETER)
+    return given is not None and given[-1] == hash_file(Path(full_path))
 
 
 def build_static_application() -> Starlette:

@@ -88,11 +88,14 @@ async def _fetch_models(route: Route) -> tuple[ModelInfo, ...]:
                     await response.aclose()
     except TimeoutError:
         raise UpstreamError(f"{peer} did not list its models in time", code="upstream_timeout") from None
-    return _read_models(route.provider, body)
+    return read_models(route.provider, body)
 
 
-def _read_models(provider: str, body: bytes) -> tuple[ModelInfo, ...]:
-    """Understand `{"data": [...]}` and, as some answer, the bare list; entries without an id are left out."""
+def read_models(provider: str, body: bytes) -> tuple[ModelInfo, ...]:
+    """Return the models in an answer to `GET /models`: `{"data": [...]}` or, as some answer, the bare list.
+
+    Entries without an id are left out. `UpstreamError` when it is neither.
+    """
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):

@@ -5,7 +5,7 @@ from typing import Final
 
 from django.db import transaction
 
-from core.errors import AppError, FieldError, InvalidFieldsError, OutboundRefusedError
+from core.errors import AppError, FieldError, InvalidFieldsError, NotFoundError, OutboundRefusedError
 from core.outbound import check_url
 from core.providers.credentials import encrypt_key, hint_key, is_sendable
 from core.providers.models import Provider
@@ -48,6 +48,15 @@ def save_provider(name: str, changes: ProviderChanges) -> tuple[Provider, bool]:
             Provider.objects.filter(is_default=True).exclude(name=name).update(is_default=False)
         provider.save()
     return provider, created
+
+
+def remove_provider(name: str) -> None:
+    """Delete what is stored of a provider, its key too; one that is known by name works on with the environment's key.
+
+    Raises `NotFoundError` when nothing is stored of it.
+    """
+    if not Provider.objects.filter(name=name).delete()[0]:
+        raise NotFoundError(f"Nothing is stored of a provider called {name}")
 
 
 def normalise_name(name: str) -> str:

@@ -1,0 +1,38 @@
+"""What the shell around every page shows."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.http import HttpRequest
+
+THEME_COOKIE: Final = "studio_theme"
+KEYS_COOKIE: Final = "studio_keys"
+THEMES: Final = ("light", "dark")
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """`place` is the entry of the navigation that is the current one; `theme` is "" where the system decides.
+
+    `has_single_keys` is false when the operator has switched shortcuts without a modifier off.
+    """
+
+    place: str
+    theme: str
+    user_name: str
+    has_single_keys: bool
+
+
+def build_shell(request: HttpRequest, place: str) -> Shell:
+    """Read no row: figures and health come after the page (`studio.views.shell`)."""
+    return Shell(
+        place=place,
+        theme=read_theme(request),
+        user_name=request.user.get_username(),
+        has_single_keys=request.COOKIES.get(KEYS_COOKIE) != "off",
+    )
+
+
+def read_theme(request: HttpRequest) -> str:
+    theme = request.COOKIES.get(THEME_COOKIE, "")
+    return theme if theme in THEMES else ""

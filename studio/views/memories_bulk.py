@@ -1,0 +1,137 @@
+"""What is done to memories that are ticked, or to all that a list shows: delete, retype, merge. And the undo."""
+
+from django.http import HttpResponseBase
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from core.errors import InvalidRequestError
+from memory import corrections
+from memory.bulk_changes import BulkChange, start_bulk_change
+from memory.corrections import Correction, UndoReport
+from memory.inspection import list_memory_ids
+from memory.records import MEMORY_TYPES, MemoryType
+from studio.access import StudioRequest, staff_page
+from studio.answers import finish, finish_with_warning, show_dialog
+from studio.forms.memories import TYPE_NAMES
+from studio.memory_selection import Selection, load_memory, load_selected, read_selection
+from studio.wording import write_number
+
+SHOWN: int = 3
+# More than this takes longer than anybody waits for a page.
+AT_ONCE: int = 5000
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_page
+def delete(request: StudioRequest) -> HttpResponseBase:
+    """Ask with the count, then delete; what is deleted is kept for a while, so that it can be undone."""
+    selection = read_selection(request)
+    if request.method != "POST":
+        context = {
+            "title": _ask_delete(selection.count),
+            "action": reverse("studio:memory-delete"),
+            "selection": selection,
+            "shown": load_selected(selection.ids[:SHOWN]),
+            "more": max(0, selection.count - SHOWN),
+            "can_undo": corrections.can_undo(),
+        }
+        return show_dialog(request, "studio/memory_delete.html", context)
+    if _is_for_a_job(selection):
+        return _leave_to_a_job(request, BulkChange("delete", list_memory_ids(selection.filter)))
+    if selection.is_whole:
+        correction = corrections.delete_matching(selection.filter)
+    else:
+        correction = corrections.delete_memories(selection.ids)
+    return finish(request, _tell_deleted(correction), undo_id=correction.undo_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_page
+def retype(request: StudioRequest) -> HttpResponseBase:
+    """Ask for a type, then make the memories ones of it."""
+    selection = read_selection(request)
+    if request.method != "POST":
+        context = {
+            "title": _("Change the type"),
+            "action": reverse("studio:memory-retype"),
+            "selection": selection,
+            "types": [(name, TYPE_NAMES[name]) for name in MEMORY_TYPES],
+        }
+        return show_dialog(request, "studio/memory_retype.html", context)
+    type = _read_type(request)
+    if _is_for_a_job(selection):
+        return _leave_to_a_job(request, BulkChange("retype", list_memory_ids(selection.filter), type))
+    correction = _retype(selection, type)
+    told = ngettext("Changed the type of %(count)s memory", "Changed the type of %(count)s memories", correction.count)
+    return finish(request, told % {"count": write_number(correction.count)}, undo_id=correction.undo_id)
+
+
+@require_POST
+@staff_page
+def merge(request: StudioRequest) -> HttpResponseBase:
+    """Let one memory stand for duplicates of it."""
+    kept = load_memory(request.POST.get("kept", ""))
+    correction = corrections.merge(kept.id, request.POST.getlist("id"))
+    if not correction.count:
+        return finish_with_warning(request, _("Nothing was merged: the other memory is not there any more"))
+    return finish(request, _("Merged %(count)d memories") % {"count": correction.count + 1}, undo_id=correction.undo_id)
+
+
+@require_POST
+@staff_page
+def undo(request: StudioRequest, undo_id: str) -> HttpResponseBase:
+    """Take a change back. What is newer stays, and is told."""
+    report = corrections.undo(undo_id, is_forced=True)
+    text = _tell_undone(report)
+    return finish_with_warning(request, text) if report.kept_newer else finish(request, text)
+
+
+def _is_for_a_job(selection: Selection) -> bool:
+    return selection.is_whole and selection.count > AT_ONCE and corrections.can_undo()
+
+
+def _leave_to_a_job(request: StudioRequest, change: BulkChange) -> HttpResponseBase:
+    started = start_bulk_change(change)
+    if not started.is_queued:
+        return finish(request, _("Done"), undo_id=started.undo_id)
+    told = _("%(count)s memories are being changed in the background. Django admin lists the change, and undoes it")
+    return finish(request, told % {"count": write_number(started.count)})
+
+
+def _retype(selection: Selection, type: MemoryType) -> Correction:
+    if selection.is_whole:
+        return corrections.retype_matching(selection.filter, type)
+    return corrections.retype(selection.ids, type)
+
+
+def _read_type(request: StudioRequest) -> MemoryType:
+    name = request.POST.get("to", "")
+    if name not in MEMORY_TYPES:
+        raise InvalidRequestError(_("Choose one of the four types"))
+    return name
+
+
+def _ask_delete(count: int) -> str:
+    return ngettext("Delete %(count)s memory?", "Delete %(count)s memories?", count) % {"count": write_number(count)}
+
+
+def _tell_deleted(correction: Correction) -> str:
+    if not correction.count:
+        return _("Nothing was deleted: it was gone already")
+    told = ngettext("Deleted %(count)s memory", "Deleted %(count)s memories", correction.count)
+    return told % {"count": write_number(correction.count)}
+
+
+def _tell_undone(report: UndoReport) -> str:
+    if report.was_undone_before:
+        return _("This was undone before")
+    count = report.restored_count + (len(report.removed) if report.kind == "import" else 0)
+    told = ngettext("Undone: %(count)s memory is as it was", "Undone: %(count)s memories are as they were", count)
+    text = told % {"count": write_number(count)}
+    if report.kept_newer:
+        kept = ngettext("%(count)s is newer and stays", "%(count)s are newer and stay", len(report.kept_newer))
+        newer = kept % {"count": write_number(len(report.kept_newer))}
+        text = _("%(undone)s. %(newer)s: %(reason)s") % {"undone": text, "newer": newer, "reason": report.kept_newer[0]}
+    return text

@@ -1,0 +1,404 @@
+"""The Memories page in a real Chromium: what an operator does there, with the mouse, the keyboard and a phone."""
+
+import json
+import re
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.live_server import Key, LiveServer
+from tests.studio.browser import DESKTOP, PHONE, StudioPage
+from tests.studio.test_memories_page import XSS
+
+MEMORY = "/dashboard/memory"
+
+
+@pytest.fixture
+def key(studio_server: LiveServer) -> Key:
+    return studio_server.take_key()
+
+
+@pytest.fixture
+def listed(studio_page: StudioPage, key: Key) -> StudioPage:
+    """The list of one key with three memories in it."""
+    for number, content in enumerate(("TypeScript for every new service", "Python for build scripts", "Postgres here")):
+        remember(studio_page.server, key, content, name=f"preference:{number}", metadata={"source": "user_message"})
+    studio_page.open(f"{MEMORY}?key={key.id}")
+    studio_page.settle()
+    return studio_page
+
+
+def remember(server: LiveServer, key: Key, content: str, *, name: str = "", **fields: Any) -> dict[str, Any]:
+    body = {"apiKeyId": key.id, "key": name or secrets.token_hex(4), "content": content, **fields}
+    response = server.manage("POST", "/api/memory", json=body)
+    assert response.status_code == 200, response.text
+    return dict(response.json()["memory"])
+
+
+def see_rows(page: Page, *texts: str) -> None:
+    expect(page.locator("tbody a.mem-text")).to_have_text(list(texts))
+
+
+def delete_row(page: Page, number: int) -> None:
+    row = page.locator("tr.open").nth(number)
+    row.hover()
+    row.get_by_label(re.compile("^Delete ")).click()
+    page.locator("dialog[open] button[type=submit]").click()
+    expect(page.locator("dialog[open]")).to_have_count(0)
+
+
+def test_an_operator_signs_in_and_is_where_they_wanted_to_be(open_studio, operator):
+    studio = open_studio(signed_in=False)
+    page = studio.open(f"{MEMORY}?q=tea")
+    page.fill("#u", operator.name)
+    page.fill("#p", "wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("That did not match.")
+    expect(page.locator("#p")).to_be_focused()
+    assert studio.find_axe_faults() == []
+    page.fill("#p", operator.password)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{MEMORY}?q=tea")
+    page.get_by_label("Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_a_memory_is_added_with_its_owner_named(listed, key):
+    page = listed.page
+    page.get_by_role("link", name="Add memory").click()
+    dialog = page.locator("dialog[open]")
+    assert dialog.locator("#a-owner").input_value() == key.id
+    dialog.locator("#a-key").fill("preference:0")
+    dialog.locator("#a-content").fill("I drink tea")
+    expect(dialog.locator("#a-content-told")).to_contain_text("11 characters, about 3 tokens")
+    dialog.get_by_role("button", name="Add memory").click()
+    expect(dialog.locator("#a-key-e")).to_contain_text("already has this key")
+    assert listed.find_axe_faults() == []
+    dialog.locator("#a-key").fill("preference:tea")
+    dialog.get_by_role("button", name="Add memory").click()
+    see_rows(page, "I drink tea", "Postgres here", "Python for build scripts", "TypeScript for every new service")
+    expect(page.locator("#toasts")).to_contain_text("Added 1 memory")
+    expect(page.get_by_role("link", name="Add memory")).to_be_focused()
+
+
+def test_a_row_is_edited_in_its_place_and_the_edit_undone(listed):
+    page = listed.page
+    page.locator("tr.open").nth(1).hover()
+    page.get_by_label("Edit preference:1").click()
+    expect(page.locator("#e-content")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".edit-row")).to_have_count(0)
+    page.locator("tr.open").nth(1).hover()
+    page.get_by_label("Edit preference:1").click()
+    expect(page.locator("#e-content")).to_be_focused()
+    page.locator("#e-key").fill("preference:0")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#e-key-e")).to_contain_text("has this key")
+    expect(page.locator("#e-key")).to_be_focused()
+    page.locator("#e-key").fill("preference:1")
+    page.locator("#e-content").fill("Rust for build scripts")
+    page.keyboard.press("Control+Enter")
+    see_rows(page, "Postgres here", "Rust for build scripts", "TypeScript for every new service")
+    page.locator("#toasts [data-undo]").click()
+    see_rows(page, "Postgres here", "Python for build scripts", "TypeScript for every new service")
+
+
+def test_a_deletion_asks_and_is_undone_with_a_key(listed):
+    page = listed.page
+    delete_row(page, 0)
+    see_rows(page, "Python for build scripts", "TypeScript for every new service")
+    expect(page.locator("#toasts")).to_contain_text("Deleted 1 memory")
+    page.keyboard.press("z")
+    see_rows(page, "Postgres here", "Python for build scripts", "TypeScript for every new service")
+    expect(page.locator("#toasts")).to_contain_text("1 memory is as it was")
+
+
+def test_the_search_waits_for_the_last_letter_and_stays_in_the_address(listed, key):
+    page = listed.page
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if f"{MEMORY}?" in request.url else None)
+    page.locator("#q").press_sequentially("postgr", delay=20)
+    see_rows(page, "Postgres here")
+    assert len(asked) == 1
+    page.wait_for_url(f"**{MEMORY}?q=postgr&key={key.id}")
+    expect(page.locator("#q")).to_be_focused()
+    expect(page.locator("#told")).to_contain_text("Memories 1 to 1")
+    page.reload()
+    see_rows(page, "Postgres here")
+    assert page.locator("#q").input_value() == "postgr"
+    page.locator("#q").fill("nothing like it")
+    expect(page.get_by_role("heading", name="No memory says “nothing like it”")).to_be_visible()
+    assert listed.find_axe_faults() == []
+    page.get_by_role("link", name="Clear", exact=True).click()
+    page.wait_for_url(f"**{MEMORY}")
+
+
+def test_filters_mark_themselves_and_go_back_to_the_first_page(listed, key):
+    page = listed.page
+    page.locator("#f-type").select_option("episodic")
+    expect(page.locator("#f-type")).to_have_class(re.compile(r"\bon\b"))
+    page.wait_for_url(f"**{MEMORY}?type=episodic&key={key.id}")
+    expect(page.get_by_text("exist outside these filters")).to_be_visible()
+
+
+def test_paging_is_in_the_history(studio_page, key):
+    for number in range(25):
+        remember(studio_page.server, key, f"memory {number}")
+    page = studio_page.open(f"{MEMORY}?key={key.id}")
+    expect(page.locator("#pager-told")).to_have_text("1–20 of 25")
+    page.get_by_role("link", name="Next", exact=True).click()
+    expect(page.locator("#pager-told")).to_have_text("21–25 of 25")
+    page.wait_for_url(f"**{MEMORY}?key={key.id}&page=2")
+    page.go_back()
+    expect(page.locator("#pager-told")).to_have_text("1–20 of 25")
+    expect(page.locator("tbody tr.open")).to_have_count(20)
+
+
+def test_the_keyboard_is_enough(listed):
+    page = listed.page
+    page.keyboard.press("/")
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("tr.cursor a.mem-text")).to_have_text("Python for build scripts")
+    page.keyboard.press("Enter")
+    expect(page.locator("aside.drawer")).to_contain_text("preference:1")
+    expect(page.locator("aside.drawer")).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator("aside.drawer")).to_contain_text("preference:0")
+    expect(page.locator("aside.drawer")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("aside.drawer")).to_have_count(0)
+    page.keyboard.press("k")
+    page.keyboard.press("x")
+    expect(page.locator(".selbar")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".selbar")).to_be_hidden()
+    page.keyboard.press("?")
+    dialog = page.locator("dialog#keys")
+    expect(dialog).to_be_visible()
+    assert listed.find_axe_faults() == []
+    dialog.get_by_label("Single keys act").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.locator("#q")).not_to_be_focused()
+    page.reload()
+    page.keyboard.press("/")
+    expect(page.locator("#q")).not_to_be_focused()
+
+
+def test_the_drawer_has_an_address_of_its_own(listed):
+    page = listed.page
+    page.locator("a.mem-text", has_text="Postgres here").click()
+    expect(page.locator("aside.drawer .said")).to_have_text("Postgres here")
+    assert "&id=" in page.url
+    assert listed.find_axe_faults() == []
+    page.reload()
+    expect(page.locator("aside.drawer .said")).to_have_text("Postgres here")
+    page.locator("aside.drawer").get_by_role("link", name="Edit").click()
+    expect(page.locator(".edit-row #e-content")).to_be_visible()
+    page.locator(".edit-row").get_by_role("button", name="Cancel").click()
+    page.locator("a.mem-text", has_text="Postgres here").click()
+    expect(page.locator("aside.drawer")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("a.mem-text", has_text="Postgres here")).to_be_focused()
+
+
+def test_a_duplicate_is_merged_and_a_deletion_closes_what_is_open(studio_page, key):
+    kept = remember(studio_page.server, key, "Postgres for this project", name="decision:db")
+    remember(studio_page.server, key, "postgres for this PROJECT", name="decision:twin")
+    page = studio_page.open(f"{MEMORY}?key={key.id}&id={kept['id']}")
+    expect(page.locator("tr.cursor a.mem-text")).to_have_text("Postgres for this project")
+    page.get_by_role("button", name="Merge").click()
+    expect(page.locator("#toasts")).to_contain_text("Merged 2 memories")
+    see_rows(page, "Postgres for this project")
+    expect(page.locator("aside.drawer")).to_contain_text("No other memory of this API key says nearly the same.")
+    expect(page.locator("aside.drawer pre")).to_contain_text("mergedFrom")
+    page.locator("#toasts [data-undo]").click()
+    expect(page.locator("tbody tr.open")).to_have_count(2)
+    expect(page.get_by_role("button", name="Merge")).to_be_visible()
+    page.locator("aside.drawer").get_by_role("link", name="Delete").click()
+    page.locator("dialog[open] button[type=submit]").click()
+    expect(page.locator("aside.drawer")).to_have_count(0)
+    see_rows(page, "postgres for this PROJECT")
+    page.wait_for_url(f"**{MEMORY}?key={key.id}")
+
+
+def test_ticked_memories_are_retyped_exported_and_deleted(listed, key, tmp_path):
+    page = listed.page
+    page.get_by_label("Select preference:0").check()
+    page.get_by_label("Select preference:2").check()
+    expect(page.locator(".selbar")).to_contain_text("2 selected")
+    with page.expect_download() as taken:
+        page.locator(".selbar").get_by_role("button", name="Export").click()
+    told = json.loads(taken.value.path().read_text())
+    assert sorted(memory["key"] for memory in told) == ["preference:0", "preference:2"]
+    page.locator(".selbar").get_by_role("button", name="Retype").click()
+    page.locator("dialog[open]").get_by_text("Semantic").click()
+    page.locator("dialog[open] button[type=submit]").click()
+    expect(page.locator("tbody .badge.semantic")).to_have_count(2)
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("button", name="Select all 3").click()
+    page.locator(".selbar").get_by_role("button", name="Delete").click()
+    expect(page.locator("dialog[open]")).to_contain_text("Delete 3 memories?")
+    page.locator("dialog[open] button[type=submit]").click()
+    expect(page.get_by_role("heading", name="No memory matches")).to_be_visible()
+    page.keyboard.press("z")
+    expect(page.locator("tbody tr.open")).to_have_count(3)
+    assert len(listed.server.list_memories(key)) == 3
+
+
+def test_an_import_with_a_fault_in_it_is_previewed_run_and_undone(listed, key, tmp_path):
+    page = listed.page
+    rows = [
+        {"key": "preference:0", "content": "TypeScript for every new service"},
+        {"key": "import:1", "content": "<img src=x onerror=alert(1)>"},
+        {"key": "import:2", "content": "x", "type": "facts"},
+    ]
+    file = tmp_path / "memories.json"
+    file.write_text(json.dumps(rows))
+    broken = tmp_path / "broken.json"
+    broken.write_text('[{"key": ')
+    page.locator("details.menu summary").click()
+    page.get_by_role("link", name="Import…").click()
+    page.locator("#i-file").set_input_files(broken)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("dialog[open] [role=alert]")).to_be_visible()
+    page.locator("#i-file").set_input_files(file)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_test_id("import-new")).to_have_text("1")
+    expect(page.get_by_test_id("import-left-out")).to_have_text("1")
+    expect(page.locator("dialog[open]")).to_contain_text("facts")
+    assert len(listed.server.list_memories(key)) == 3
+    assert listed.find_axe_faults() == []
+    page.get_by_role("button", name="Import 1 memory").click()
+    see_rows(page, rows[1]["content"], "Postgres here", "Python for build scripts", "TypeScript for every new service")
+    page.keyboard.press("z")
+    see_rows(page, "Postgres here", "Python for build scripts", "TypeScript for every new service")
+
+
+def test_erasing_waits_for_the_exact_words(listed, key):
+    page = listed.page
+    page.locator("details.menu summary").click()
+    page.get_by_role("link", name="Erase all of these…").click()
+    button = page.locator("dialog[open] button[type=submit]")
+    expect(button).to_be_disabled()
+    assert listed.find_axe_faults() == []
+    page.locator("#er-w").fill("erase 4")
+    expect(button).to_be_disabled()
+    page.locator("#er-w").fill("erase 3")
+    button.click()
+    expect(page.locator("#toasts")).to_contain_text("Erased 3 memories for good")
+    assert listed.server.list_memories(key) == []
+
+
+def test_rw_061_nothing_that_a_model_wrote_runs(studio_page, key):
+    """The watch fails the test if a dialog opens, the policy is violated or anything is loaded from elsewhere."""
+    for number, text in enumerate(XSS):
+        metadata = {"statement": text, "source": text, "polarity": "negative", text: text}
+        remember(studio_page.server, key, text, name=f"{text}{number}", sessionId=text, metadata=metadata)
+    page = studio_page.open(f"{MEMORY}?key={key.id}")
+    expect(page.locator("tbody tr.open")).to_have_count(len(XSS))
+    see_rows(page, *reversed(XSS))
+    assert page.locator("main img, main script, main iframe, [onerror], [onload], [onmouseover]").count() == 0
+    for number in range(len(XSS)):
+        page.locator("a.mem-text").nth(number).click()
+        expect(page.locator("aside.drawer .said")).to_have_text(XSS[len(XSS) - 1 - number])
+    expect(page.locator("aside.drawer")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.locator("#e-content")).to_have_value(XSS[0])
+    page.locator(".edit-row [data-cancel]").click()
+    page.locator("#q").fill("<svg onload=alert(1)>")
+    see_rows(page, "<svg onload=alert(1)>")
+    page.locator("#q").fill('"><svg onload=alert(1)> nowhere')
+    expect(page.locator(".empty h2")).to_contain_text("<svg onload=alert(1)>")
+
+
+def test_long_texts_and_other_scripts_stay_in_their_columns(open_studio, key):
+    studio = open_studio(viewport=PHONE)
+    soon = (datetime.now(UTC) + timedelta(days=2)).isoformat()
+    remember(studio.server, key, "x" * 3000, name="k" * 500, sessionId="s" * 250, expiresAt=soon)
+    remember(studio.server, key, "يفضل الاتصال بعد الساعة الخامسة مساءً", name="contact:callback")
+    page = studio.open(f"{MEMORY}?key={key.id}")
+    expect(page.locator("tbody tr.open")).to_have_count(2)
+    for width in (320, 390, 768, 1024, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    direction = page.locator("a.mem-text").first.evaluate("node => getComputedStyle(node).direction")
+    assert direction == "rtl"
+
+
+@pytest.mark.parametrize(("theme", "viewport"), [("light", DESKTOP), ("dark", DESKTOP), ("dark", PHONE)])
+def test_no_serious_accessibility_fault_in_any_state(open_studio, key, theme, viewport):
+    studio = open_studio(viewport=viewport)
+    studio.set_theme(theme)
+    record = remember(
+        studio.server, key, "Postgres for this project", name="decision:db", metadata={"polarity": "negative"}
+    )
+    remember(studio.server, key, "postgres for this PROJECT", name="decision:twin")
+    page = studio.open(f"{MEMORY}?key={key.id}")
+    assert page.locator("html").get_attribute("data-theme") == theme
+    studio.settle()
+    assert studio.find_axe_faults() == []
+    for path in (
+        f"?key={key.id}&id={record['id']}",
+        "?q=nowhere-to-be-found",
+        f"/add?next={MEMORY}",
+        f"/edit/{record['id']}",
+        "/import",
+        "/compact",
+    ):
+        studio.open(f"{MEMORY}{path}")
+        assert (path, studio.find_axe_faults()) == (path, [])
+
+
+def test_the_theme_is_switched_without_a_reload_and_kept(studio_page):
+    page = studio_page.open(MEMORY)
+    before = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.get_by_label("Switch between light and dark").click()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") != before
+    after = page.locator("html").get_attribute("data-theme")
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == after
+
+
+def test_dates_are_in_the_operators_zone(open_studio, key):
+    studio = open_studio(timezone_id="Asia/Tokyo")
+    remember(studio.server, key, "tea")
+    studio.open(MEMORY)
+    page = studio.open(f"{MEMORY}?key={key.id}")
+    expect(page.locator("tbody time")).to_have_attribute("title", re.compile(r"\(Asia/Tokyo\)$"))
+
+
+def test_without_a_script_everything_still_works(open_studio, key):
+    studio = open_studio(java_script_enabled=False)
+    remember(studio.server, key, "tea", name="k")
+    page = studio.open(f"{MEMORY}?key={key.id}")
+    page.fill("#q", "TEA")
+    page.locator("#q").press("Enter")
+    see_rows(page, "tea")
+    page.get_by_label("Edit k").click(force=True)
+    page.fill("#e-content", "coffee")
+    page.get_by_role("button", name="Save").click()
+    page.goto(f"{studio.server.base_url}{MEMORY}?key={key.id}")
+    see_rows(page, "coffee")
+    page.get_by_label("Delete k").click(force=True)
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Undo").click()
+    page.goto(f"{studio.server.base_url}{MEMORY}?key={key.id}")
+    see_rows(page, "coffee")
+
+
+def test_what_the_server_cannot_do_is_told_and_the_page_stays(listed):
+    page = listed.page
+    page.route("**/dashboard/memory?**", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
+    page.locator("#q").fill("anything")
+    expect(page.locator("#toasts [role=alert]")).to_contain_text("did not answer as it should")
+    see_rows(page, "Postgres here", "Python for build scripts", "TypeScript for every new service")
+    page.unroute_all()
+    listed.watch.faults.clear()
