@@ -122,15 +122,16 @@ def read_status() -> QdrantStatus:
     pending = total if row is None else qdrant_sync.count_pending(row)
     paused = BREAKER.find_reason((settings.base_url, settings.api_key)) if settings.host else None
     is_selected = memory_settings.vector_store == "qdrant"
-    is_filled = row is not None and row.state == Collection.State.ACTIVE and not row.is_blocked
-    reason, remedy = _judge(health, row, pending, is_selected=is_selected)
+    answering = _find_answering(settings, row) if is_selected and health.is_ok and paused is None else None
+    answerer = "SQLite" if answering is None else f"that for {answering.signature}"
+    reason, remedy = _judge(health, row, pending, answerer, is_selected=is_selected)
     report = health.collection
     return QdrantStatus(
         is_enabled=True,
         is_healthy=health.is_ok,
         latency_ms=health.latency_ms,
         error=health.error,
-        is_answering=is_selected and is_filled and health.is_ok and paused is None,
+        is_answering=answering is not None,
         is_paused=paused is not None,
         collection=(row.name if row is not None else "") or None,
         alias=settings.collection,
@@ -174,7 +175,16 @@ def _find_row(settings: QdrantSettings) -> Collection | None:
     return next(filter(None, (lifecycle.find_collection(settings, state) for state in states)), None)
 
 
-def _judge(health: Health, row: Collection | None, pending: int, *, is_selected: bool) -> tuple[str, str | None]:
+def _find_answering(settings: QdrantSettings, row: Collection | None) -> Collection | None:
+    """The collection that searches are answered from: the one before, while `row` is filled beside it."""
+    active = lifecycle.find_collection(settings, Collection.State.ACTIVE) if settings.host else None
+    is_blocked = any(it is not None and it.is_blocked for it in (row, active))
+    return None if is_blocked or active is None or not active.is_created else active
+
+
+def _judge(
+    health: Health, row: Collection | None, pending: int, answerer: str, *, is_selected: bool
+) -> tuple[str, str | None]:
     """A sentence on how it stands, and one on what to do, if anything."""
     if row is not None and row.is_blocked:
         return row.fault, lifecycle.REMEDY
@@ -191,10 +201,8 @@ def _judge(health: Health, row: Collection | None, pending: int, *, is_selected:
     if row.fault:
         return row.fault, "writing is tried again by itself"
     if row.state == Collection.State.BUILDING:
-        return (
-            f"the collection for {row.signature} is being filled, {pending} changes are left; SQLite answers meanwhile",
-            None,
-        )
+        told = f"the collection for {row.signature} is being filled, {pending} changes are left"
+        return f"{told}; {answerer} answers meanwhile", None
     told = f"the collection for {row.signature} is current" if not pending else f"{pending} changes are on their way"
     if not is_selected:
         return f"{told}, but vectorStore is not qdrant, so searches go elsewhere", "set vectorStore to qdrant"

@@ -18,7 +18,7 @@ class SummarizeBody(StrictSerializer):
 
 
 class UndoBody(StrictSerializer):
-    """Body of POST /api/memory/summarize/undo; `force` leaves what is newer as it is and undoes the rest."""
+    """Body of both doors of undo; `force` leaves what is newer as it is and undoes the rest."""
 
     undoId = StrictTextField(max_length=MAX_ID_LENGTH)
     force = StrictBooleanField(default=False)

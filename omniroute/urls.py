@@ -1,25 +1,32 @@
 """The whole URL map."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from gateway.settings_views import RequestSettingsView
 from gateway.views import chat_completions, models
-from memory import summarize_views
+from memory import qdrant_views, summarize_views, transfer_views, undo_views
 from memory import views as memory_views
 from omniroute.health import healthz, readyz
 from omniroute.metrics_page import metrics
+from omniroute.openapi.views import SchemaView, show_docs
+from studio.forms.sign_in import AdminSignInForm
 
 admin.site.site_header = admin.site.site_title = "OmniRoute Memory"
+admin.site.login_form = AdminSignInForm
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(url="/admin/"), name="home"),
+    path("", RedirectView.as_view(url="/dashboard/memory"), name="home"),
     path("admin/", admin.site.urls),
+    path("dashboard", include("studio.urls")),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("v1/chat/completions", chat_completions, name="chat-completions"),
     path("v1/models", models, name="models"),
+    path("api/schema", SchemaView.as_view(), name="schema"),
+    path("api/docs", show_docs, name="api-docs"),
     path("api/memory", memory_views.MemoriesView.as_view(), name="memories"),
     path("api/memory/health", memory_views.MemoryHealthView.as_view(), name="memory-health"),
     path("api/memory/retrieve-preview", memory_views.RetrievePreviewView.as_view(), name="memory-preview"),
@@ -28,11 +35,21 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/memory/reindex", memory_views.ReindexView.as_view(), name="memory-reindex"),
     path("api/memory/summarize", summarize_views.SummarizeView.as_view(), name="memory-summarize"),
     path("api/memory/summarize/undo", summarize_views.SummarizeUndoView.as_view(), name="memory-summarize-undo"),
+    path("api/memory/undo", undo_views.UndoView.as_view(), name="memory-undo"),
+    path("api/memory/export", transfer_views.ExportView.as_view(), name="memory-export"),
+    path("api/memory/import", transfer_views.ImportView.as_view(), name="memory-import"),
+    path("api/memory/erase", transfer_views.EraseView.as_view(), name="memory-erase"),
     path("api/memory/<str:memory_id>", memory_views.MemoryView.as_view(), name="memory"),
     path("api/settings/memory", memory_views.MemorySettingsView.as_view(), name="memory-settings"),
+    path("api/settings/qdrant", qdrant_views.QdrantSettingsView.as_view(), name="qdrant-settings"),
+    path("api/settings/qdrant/health", qdrant_views.QdrantHealthView.as_view(), name="qdrant-health"),
+    path("api/settings/qdrant/search", qdrant_views.QdrantSearchView.as_view(), name="qdrant-search"),
+    path("api/settings/qdrant/cleanup", qdrant_views.QdrantCleanupView.as_view(), name="qdrant-cleanup"),
+    path("api/settings/qdrant/embedding-models", qdrant_views.QdrantModelsView.as_view(), name="qdrant-models"),
+    path("api/settings/requests", RequestSettingsView.as_view(), name="request-settings"),
 ]
 
-handler400 = "core.error_handler.show_bad_request"
-handler403 = "core.error_handler.show_forbidden"
-handler404 = "core.error_handler.show_not_found"
-handler500 = "core.error_handler.show_server_failure"
+handler400 = "studio.errors.show_bad_request"
+handler403 = "studio.errors.show_forbidden"
+handler404 = "studio.errors.show_not_found"
+handler500 = "studio.errors.show_server_failure"

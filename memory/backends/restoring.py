@@ -79,19 +79,21 @@ def overwrite(records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
     for some in _batch(list(wanted)):
         rows = list(Memory.objects.filter(memory_id__in=some))
         note_touched(SQLiteBackend.id, map(touch, rows))
+        rows = [row for row in rows if row.api_key_id == wanted[row.memory_id].owner]
+        expect_indexing(*[row for row in rows if _copy_into(row, wanted[row.memory_id])])
         for row in rows:
-            record = wanted[row.memory_id]
-            if row.api_key_id != record.owner:
-                continue
-            is_other_text = (row.content, row.key) != (record.content, record.key)
-            row.content, row.key, row.type = record.content, record.key, record.type
-            row.session_id, row.metadata = record.session_id, dict(record.metadata)
-            row.created_at, row.updated_at, row.expires_at = record.created_at, record.updated_at, record.expires_at
-            if is_other_text:
-                expect_indexing(row)
             row.save()
             written.append(make_record(row))
     return written
+
+
+def _copy_into(row: Memory, record: MemoryRecord) -> bool:
+    """Give the row what the record says; True when the indexed text is another now."""
+    before = (row.content, row.key)
+    row.content, row.key, row.type = record.content, record.key, record.type
+    row.session_id, row.metadata = record.session_id, dict(record.metadata)
+    row.created_at, row.updated_at, row.expires_at = record.created_at, record.updated_at, record.expires_at
+    return before != (row.content, row.key)
 
 
 def _batch(values: Sequence[_Value]) -> Iterable[Sequence[_Value]]:

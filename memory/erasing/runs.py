@@ -100,8 +100,11 @@ def _erase(place: Eraser, scope: EraseScope) -> str:
 
 
 def _describe(place: Eraser, error: Exception) -> str:
+    if isinstance(error, AppError):
+        logger.warning("memory.erase.place_failed", place=place.name, error=error.message)
+        return error.message
     logger.warning("memory.erase.place_failed", place=place.name, error=type(error).__name__, exc_info=error)
-    return error.message if isinstance(error, AppError) else "it could not be reached"
+    return "it could not be reached"
 
 
 def _is_left(place: ErasedPlace) -> bool:

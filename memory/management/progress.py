@@ -6,6 +6,8 @@ from typing import Final, Protocol
 
 BAR_CHARACTERS: Final = 30
 LINE_SECONDS: Final = 5.0
+# What was done in less time than this tells no rate.
+RATED_SECONDS: Final = 0.2
 
 
 class Output(Protocol):
@@ -26,12 +28,13 @@ class ProgressLine:
         *,
         is_terminal: bool,
         read_clock: Callable[[], float] = time.monotonic,
+        started_at: float | None = None,
     ) -> None:
         self._output = output
         self._started_with = pending
         self._is_terminal = is_terminal
         self._read_clock = read_clock
-        self._started_at = read_clock()
+        self._started_at = read_clock() if started_at is None else started_at
         self._told_at = float("-inf")
         self._told = ""
 
@@ -56,13 +59,12 @@ class ProgressLine:
 
     def _write(self, done: int, total: int) -> str:
         share = done / total if total else 1.0
-        seconds = max(self._read_clock() - self._started_at, 1e-6)
-        rate = done / seconds
+        seconds = self._read_clock() - self._started_at
         parts = [f"{done} of {total}", f"{share:.0%}"]
-        if done:
+        if done and seconds >= RATED_SECONDS:
+            rate = done / seconds
             parts.append(f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
-        if done and done < total:
-            parts.append(f"{write_duration((total - done) / rate)} left")
+            parts += [f"{write_duration((total - done) / rate)} left"] if done < total else []
         told = ", ".join(parts)
         if not self._is_terminal:
             return told

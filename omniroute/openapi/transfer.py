@@ -4,12 +4,15 @@ from typing import Final
 
 from rest_framework.views import APIView
 
-from memory import transfer_views
+from memory import transfer_views, undo_views
+from memory.backends.archive import Kind
+from memory.summarize_serializers import UndoBody
 from memory.transfer_serializers import EraseBody, ExportQuery, ImportQuery
 from omniroute.openapi.components import BACKEND_ERRORS, MEMORY_REF
 from omniroute.openapi.description import (
     COUNT,
     FLAG,
+    MOMENT,
     OBJECT,
     TEXT,
     Description,
@@ -59,6 +62,29 @@ ERASURE: Final = record(
         "receipt": OBJECT,
     },
 )
+CHANGE: Final = record(
+    {
+        "undoId": TEXT,
+        "kind": choice_of(*Kind.values),
+        "label": TEXT,
+        "createdAt": MOMENT,
+        "undoableUntil": MOMENT,
+        "undoneAt": or_null(MOMENT),
+        "memories": COUNT,
+        "owners": COUNT,
+    }
+)
+UNDONE: Final = record(
+    {
+        "success": FLAG,
+        "undoId": TEXT,
+        "kind": choice_of(*Kind.values),
+        "restoredCount": COUNT,
+        "removedCount": COUNT,
+        "keptNewer": list_of(TEXT),
+        "wasUndoneBefore": FLAG,
+    }
+)
 FILE: Final = {"type": "string", "format": "binary"}
 
 TRANSFER: Final[dict[tuple[type[APIView], str], Description]] = {
@@ -85,6 +111,23 @@ TRANSFER: Final[dict[tuple[type[APIView], str], Description]] = {
             "application/octet-stream": FILE,
             "multipart/form-data": {"type": "object", "properties": {"file": FILE}, "required": ["file"]},
         },
+    ),
+    (undo_views.UndoView, "GET"): Description(
+        "listChanges",
+        TAG,
+        "What can be undone",
+        record({"changes": list_of(CHANGE)}),
+        "The newest hundred imports, compactions and changes made in the studio, those that were undone with them.",
+    ),
+    (undo_views.UndoView, "POST"): Description(
+        "undoChange",
+        TAG,
+        "Undo an import, a compaction or a change made in the studio",
+        UNDONE,
+        "Memories are as they were, and what the change made is gone. Where something newer is in the way nothing is "
+        "changed; `force` keeps what is newer and undoes the rest.",
+        body=UndoBody,
+        errors=(404, 409, *BACKEND_ERRORS),
     ),
     (transfer_views.EraseView, "POST"): Description(
         "erase",

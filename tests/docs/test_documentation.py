@@ -27,6 +27,7 @@ from tests.docs.markdown import (
 )
 
 CONFIGURATION, API, COMMANDS = "docs/configuration.md", "docs/api.md", "docs/commands.md"
+STUDIO, PAGES = "docs/studio.md", "/dashboard"
 RETRIEVAL_REASONS = "Reason (begins with)"
 SWITCHES = {"true": True, "false": False}
 # Their default stands elsewhere: another variable, or a file that is made.
@@ -165,9 +166,24 @@ def list_routes(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
             yield from list_routes(pattern, route)
 
 
+def list_program_routes() -> list[str]:
+    """Routes that programs call; the studio's are pages for people."""
+    return [route for route in list_routes(get_resolver()) if not route.startswith(PAGES)]
+
+
 def test_every_route_is_documented_and_no_other_one() -> None:
     documented = [unquote(row[0]) for row in list_rows(read_page(API), "Route")]
-    assert sorted(documented) == sorted(list_routes(get_resolver()))
+    assert sorted(documented) == sorted(list_program_routes())
+
+
+def test_every_page_of_the_studio_is_documented_and_no_other_one() -> None:
+    """What a page sends its forms to, or loads into itself, lies below its own address."""
+    routes = {route for route in list_routes(get_resolver()) if route.startswith(PAGES)}
+    documented = {unquote(row[0]) for row in list_rows(read_page(STUDIO), "Page")}
+    assert documented <= routes
+    pages = documented - {PAGES}
+    parts = {route for route in routes if any(route.startswith(f"{page}/") for page in pages)}
+    assert routes == documented | parts
 
 
 # --- commands ----------------------------------------------------------------------------------------------
@@ -287,7 +303,7 @@ def test_the_rooms_of_the_architecture_exist() -> None:
 
 @pytest.mark.django_db
 def test_what_lies_below_a_programs_route_is_told_in_the_documented_error_shape(client: Client) -> None:
-    for route in list_routes(get_resolver()):
+    for route in list_program_routes():
         if route == "/":
             continue
         answer = client.get(f"{route.replace('{memory_id}', 'x')}/nothing/there")

@@ -190,3 +190,15 @@ def test_erasing_says_when_qdrant_can_not_be_asked(api: Api, switched_on: Qdrant
     switched_on.stop()
     with pytest.raises(UpstreamError, match="Qdrant could not be reached"):
         QdrantEraser().erase(EraseScope("A"))
+
+
+def test_erasing_leaves_what_another_installation_has_marked_as_its_own(api: Api, switched_on: QdrantStandIn) -> None:
+    """The key of the environment has the same id everywhere, and a collection may be shared."""
+    api.remember("tea", "env")
+    theirs = api.remember("cats", "env")
+    do_jobs()
+    [name] = switched_on.list_collections()
+    switched_on.local.set_payload(name, {"installation": "another"}, points=[theirs["id"]])
+    assert QdrantEraser().count(EraseScope("env")) == 1
+    assert QdrantEraser().erase(EraseScope("env")) == 1
+    assert switched_on.read_points(name).keys() == {theirs["id"]}

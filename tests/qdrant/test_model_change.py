@@ -37,19 +37,24 @@ def test_another_model_is_filled_beside_and_swapped_in_when_it_is_whole(
     [first] = switched_on.list_collections()
     assert read_alias(switched_on) == first
     monkeypatch.setattr(qdrant_sync, "BATCH_CHANGES", 3)
-    follow, seen = qdrant_sync.follow, []
+    follow, seen, told = qdrant_sync.follow, [], list[dict[str, Any]]()
 
     def follow_and_look(settings: Any, collection: Collection, writer: Any) -> int:
         if collection.state == "building":
             written = writer.write([Memory.objects.order_by("memory_id").first().memory_id])
             preview = api.preview("tea")["resolution"]
             seen.append((preview["vectorStore"], preview["fallbackReason"], read_alias(switched_on), written))
+            told.append(api.get("/api/memory/engine-status"))
         return follow(settings, collection, writer)
 
     monkeypatch.setattr(qdrant_sync, "follow", follow_and_look)
     api.set_qdrant(embeddingModel=BUNDLED)
     do_jobs()
     assert seen == [("qdrant", None, first, 1)], "the old one answers while the new one is filled"
+    [status] = told
+    assert (status["qdrant"]["answering"], status["vectorStore"]["backend"]) == (True, "qdrant")
+    old = Collection.objects.get(state="retired")
+    assert status["qdrant"]["reason"].endswith(f"are left; that for {old.signature} answers meanwhile")
     active, retired = Collection.objects.get(state="active"), Collection.objects.get(state="retired")
     assert (read_alias(switched_on), retired.name) == (active.name, first)
     assert set(switched_on.list_collections()) == {first, active.name}

@@ -187,6 +187,10 @@ def test_memories_that_come_meanwhile_add_to_the_work() -> None:
     assert lines == ["0 of 10, 0%", "0 of 15, 0%", "10 of 10, 100%, 0.8/s"]
 
 
+def test_what_is_done_in_no_time_tells_no_rate() -> None:
+    assert show([10, 0], is_terminal=False, seconds=0.01).splitlines() == ["0 of 10, 0%", "10 of 10, 100%"]
+
+
 @pytest.mark.parametrize(
     ("seconds", "told"), [(0, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599, "59 min 59 s"), (7500, "2 h 5 min")]
 )

@@ -65,8 +65,10 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"Nothing was erased. To erase it for good, run this again with --confirm {planned.memories}"
             )
-        elif any(place.count or place.error for place in planned.places):
+        elif any(place.count for place in planned.places):
             raise CommandError("something is left")
+        elif any(place.error for place in planned.places):
+            raise CommandError("nothing is left where it could be counted, but not every place could be")
         else:
             self.stdout.write("Nothing is left")
 

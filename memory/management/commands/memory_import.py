@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -112,12 +113,15 @@ class Command(BaseCommand):
 
     def _run(self, source: Path | ImportTicket, wanted: ImportOptions, options: dict[str, Any]) -> ImportReport:
         progress: ProgressLine | None = None
+        started_at = time.monotonic()
 
         def tell(done: int, total: int) -> None:
             nonlocal progress
             if options["json"]:
                 return
-            progress = progress or ProgressLine(self.stdout, total, is_terminal=sys.stdout.isatty())
+            progress = progress or ProgressLine(
+                self.stdout, total, is_terminal=sys.stdout.isatty(), started_at=started_at
+            )
             progress.show(total - done)
 
         report = run_import(source, wanted, is_strict=options["strict"], tell=tell)
