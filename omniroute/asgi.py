@@ -16,6 +16,7 @@ from django.conf import settings  # noqa: E402
 
 from core.middleware import CHAT_PREFIX  # noqa: E402
 from gateway.handler import ChatHandler  # noqa: E402
+from memory.mcp.http import McpDoor  # noqa: E402
 from omniroute.body_limit import BodyLimit  # noqa: E402
 from omniroute.lifespan import run_lifespan  # noqa: E402
 from omniroute.static_files import build_static_application  # noqa: E402
@@ -24,16 +25,19 @@ from omniroute.static_files import build_static_application  # noqa: E402
 import_module(settings.ROOT_URLCONF)
 static_application: ASGIApp = build_static_application()
 chat_application: ASGIApp = ChatHandler()
+mcp_door = McpDoor()
 
 
 async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
     """Hand each connection to the application that serves its path."""
     if scope["type"] == "lifespan":
-        await run_lifespan(receive, send)
+        await run_lifespan(receive, send, mcp_door.stop)
     elif scope["type"] == "websocket":
         await send({"type": "websocket.close"})
     elif scope["path"].startswith(CHAT_PREFIX):
         await chat_application(scope, receive, send)
+    elif mcp_door.serves(scope["path"]):
+        await mcp_door(scope, receive, send)
     elif scope["path"].startswith(settings.STATIC_URL):
         await static_application(scope, receive, send)
     else:

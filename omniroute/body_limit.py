@@ -9,6 +9,7 @@ from structlog import get_logger
 
 from core.error_handler import build_error_body
 from core.errors import TooLargeError
+from core.middleware import choose_request_id
 
 # A client that is still sending when the connection closes may never see the answer, so a while more is read and
 # thrown away.
@@ -33,7 +34,7 @@ class BodyLimit:
             await self.application(scope, receive, send)
             return
         if _read_declared_bytes(scope) > self.max_bytes:
-            await self._refuse(receive, send)
+            await self._refuse(scope, receive, send)
             return
         received_bytes = 0
         has_answered = False
@@ -56,14 +57,15 @@ class BodyLimit:
         except _BodyTooLargeError:
             if has_answered:
                 raise
-            await self._refuse(receive, send)
+            await self._refuse(scope, receive, send)
 
-    async def _refuse(self, receive: Receive, send: Send) -> None:
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         log.info("http.request.too_large", limit_bytes=self.max_bytes)
         error = TooLargeError(f"The request body is larger than {self.max_bytes} bytes")
         body = json.dumps(build_error_body(error)).encode()
         headers = {
             "content-type": "application/json",
+            "x-request-id": _name_request(scope),
             "content-length": str(len(body)),
             "x-content-type-options": "nosniff",
             "connection": "close",
@@ -91,6 +93,11 @@ class BodyLimit:
                     drained_bytes += len(message.get("body", b""))
         except TimeoutError:
             return
+
+
+def _name_request(scope: Scope) -> str:
+    given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+    return choose_request_id(given.decode("latin-1"))
 
 
 def _read_declared_bytes(scope: Scope) -> int:

@@ -6,6 +6,9 @@ import logging.config
 import structlog
 from structlog.typing import Processor
 
+# httpx tells every URL it calls at info level, uvicorn every request, mcp its start: none is an event of ours.
+LOUD_LIBRARIES = ("httpx", "httpcore", "uvicorn.access", "asyncio", "mcp")
+
 
 def configure_logging(level: str, log_format: str) -> None:
     """`level` is a `logging` level name; `log_format` is `console` or `json`."""
@@ -43,7 +46,6 @@ def configure_logging(level: str, log_format: str) -> None:
             },
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
             "root": {"level": level, "handlers": ["stderr"]},
-            # httpx tells every URL it calls at info level, uvicorn every request: neither is an event of ours.
-            "loggers": {name: {"level": "WARNING"} for name in ("httpx", "httpcore", "uvicorn.access", "asyncio")},
+            "loggers": {name: {"level": "WARNING"} for name in LOUD_LIBRARIES},
         }
     )

@@ -22,11 +22,13 @@ from omniroute.env import (
     read_text,
 )
 from omniroute.logs import configure_logging
+from omniroute.provider_keys import PROVIDER_API_KEY_NAMES
 
 # Django's generic classes take type arguments in the stubs only; this makes `ModelAdmin[Job]` work at run time too.
 django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = "0.1.0"
 
 # --- where it listens and keeps its data -----------------------------------------------------------------------
 HOST = read_text("HOST", "127.0.0.1")
@@ -49,47 +51,17 @@ ALLOWED_HOSTS = read_list("ALLOWED_HOSTS", ("127.0.0.1", "localhost", "[::1]") i
 CSRF_TRUSTED_ORIGINS = read_list("CSRF_TRUSTED_ORIGINS")
 # Behind a proxy that ends TLS: browsers then send the login's cookies over HTTPS only.
 COOKIE_SECURE = read_bool("COOKIE_SECURE", False)
+# Requests a minute and key under /api, /v1 and /mcp; 0 = any number.
+API_RATE_LIMIT_PER_MINUTE = read_int("API_RATE_LIMIT_PER_MINUTE", 0, minimum=0, maximum=1_000_000)
+# The API key that `manage.py mcp` acts with.
+OMNIROUTE_MCP_KEY = read_text("OMNIROUTE_MCP_KEY")
 MAX_REQUEST_BYTES = read_int("MAX_REQUEST_BYTES", 32 * 1024 * 1024, minimum=1024, maximum=2**31)
+# A file that is imported; one that comes by HTTP is a request too, and bounded as such.
+MAX_IMPORT_BYTES = read_int("MAX_IMPORT_BYTES", 200 * 1024 * 1024, minimum=1024, maximum=2**40)
 MAX_JSON_DEPTH = read_int("MAX_JSON_DEPTH", 40, minimum=5, maximum=500)
 
 # --- providers ----------------------------------------------------------------------------------------------------
 DEFAULT_PROVIDER = read_text("DEFAULT_PROVIDER").lower()
-# Where the registry of providers finds its keys; see core/providers/registry.py.
-PROVIDER_API_KEY_NAMES = (
-    "AI_GATEWAY_API_KEY",
-    "ANTHROPIC_API_KEY",
-    "CEREBRAS_API_KEY",
-    "CLOVA_STUDIO_API_KEY",
-    "COHERE_API_KEY",
-    "DASHSCOPE_API_KEY",
-    "DEEPINFRA_API_KEY",
-    "DEEPSEEK_API_KEY",
-    "FIREWORKS_API_KEY",
-    "GEMINI_API_KEY",
-    "GLM_API_KEY",
-    "GLM_CN_API_KEY",
-    "GROQ_API_KEY",
-    "JINA_API_KEY",
-    "MINIMAX_API_KEY",
-    "MISTRAL_API_KEY",
-    "MIXEDBREAD_API_KEY",
-    "MOONSHOT_API_KEY",
-    "NANOGPT_API_KEY",
-    "NEBIUS_API_KEY",
-    "NVIDIA_API_KEY",
-    "OPENAI_API_KEY",
-    "OPENROUTER_API_KEY",
-    "PERPLEXITY_API_KEY",
-    "QIANFAN_API_KEY",
-    "SAMBANOVA_API_KEY",
-    "SILICONFLOW_API_KEY",
-    "TOGETHER_API_KEY",
-    "UPSTAGE_API_KEY",
-    "VOYAGE_API_KEY",
-    "XAI_API_KEY",
-    "XIAOMI_API_KEY",
-    "ZAI_API_KEY",
-)
 PROVIDER_API_KEYS = {name: read_text(name) for name in PROVIDER_API_KEY_NAMES}
 UPSTREAM_CONNECT_TIMEOUT_SECONDS = read_seconds("UPSTREAM_CONNECT_TIMEOUT_SECONDS", 10.0, maximum=3600)
 UPSTREAM_READ_TIMEOUT_SECONDS = read_seconds("UPSTREAM_READ_TIMEOUT_SECONDS", 600.0, maximum=86_400)
@@ -107,7 +79,7 @@ MEMORY_VEC_QUANTIZATION = read_choice("MEMORY_VEC_QUANTIZATION", "none", ("none"
 MEMORY_INDEX_CACHE_MB = read_int("MEMORY_INDEX_CACHE_MB", 256, minimum=16, maximum=1_000_000)
 
 # --- compaction ---------------------------------------------------------------------------------------------------
-# How long memories that compaction replaced are kept, so that it can be undone.
+# How long what compaction, an import or an operator replaced is kept, so that it can be undone.
 MEMORY_UNDO_DAYS = read_int("MEMORY_UNDO_DAYS", 30, minimum=1, maximum=3650)
 
 # --- embeddings ---------------------------------------------------------------------------------------------------
@@ -127,6 +99,22 @@ HF_HUB_CACHE = Path(
     read_text("HF_HUB_CACHE", str(Path(read_text("HF_HOME", "~/.cache/huggingface")) / "hub"))
 ).expanduser()
 
+# --- Qdrant -------------------------------------------------------------------------------------------------------
+# What stands behind the settings of /api/settings/qdrant that are empty.
+QDRANT_HOST = read_text("QDRANT_HOST")
+QDRANT_PORT = read_int("QDRANT_PORT", 6333, minimum=1, maximum=65_535)
+QDRANT_API_KEY = read_text("QDRANT_API_KEY")
+QDRANT_COLLECTION = read_text("QDRANT_COLLECTION", "omniroute_memory")
+QDRANT_EMBEDDING_MODEL = read_text("QDRANT_EMBEDDING_MODEL", "openai/text-embedding-3-small")
+
+# --- other backends -----------------------------------------------------------------------------------------------
+OBSIDIAN_API_URL = read_text("OBSIDIAN_API_URL", "http://localhost:27123")
+OBSIDIAN_API_KEY = read_text("OBSIDIAN_API_KEY")
+NOTION_API_URL = read_text("NOTION_API_URL", "https://api.notion.com/v1")
+NOTION_API_KEY = read_text("NOTION_API_KEY")
+# All the time that a chat waits for a backend over a network before it goes on without memories.
+BACKEND_CHAT_TIMEOUT_SECONDS = read_seconds("BACKEND_CHAT_TIMEOUT_SECONDS", 2.0, maximum=60)
+
 # --- background work ----------------------------------------------------------------------------------------------
 # Redis or another broker of Celery's; with one, Celery workers do the jobs. Empty = the server does them itself.
 CELERY_BROKER_URL = read_text("CELERY_BROKER_URL", read_text("REDIS_URL"))
@@ -138,16 +126,39 @@ EMBEDDED_WORKER = read_bool("EMBEDDED_WORKER", not CELERY_BROKER_URL)
 JOB_ANNOUNCER = "core.jobs.bridge.announce" if CELERY_BROKER_URL else ""
 # name of a job -> the function that does it. Written out here, in the roof, so that core.jobs knows nobody above it.
 JOB_HANDLERS = {
+    "gateway.purge_requests": "gateway.log_upkeep.purge_requests",
     "jobs.forget_done": "core.jobs.housekeeping.forget_done",
+    "memory.bulk_change": "memory.tasks.change_many",
+    "memory.check_backends": "memory.tasks.check_backends",
     "memory.compact_old": "memory.tasks.compact_old",
+    "memory.erase": "memory.tasks.erase_rest",
     "memory.extract_facts": "memory.tasks.extract_exchange",
     "memory.fetch_models": "memory.tasks.fetch_models",
+    "memory.import": "memory.tasks.import_upload",
     "memory.index_pending": "memory.tasks.index_pending",
+    "memory.mirror_backend": "memory.tasks.mirror_backend",
     "memory.purge_archives": "memory.tasks.purge_archives",
     "memory.purge_beyond_retention": "memory.tasks.purge_beyond_retention",
     "memory.purge_expired": "memory.tasks.purge_expired",
+    "memory.reconcile_qdrant": "memory.tasks.reconcile_qdrant",
+    "memory.sync_qdrant": "memory.tasks.sync_qdrant",
     "memory.upkeep": "memory.tasks.do_upkeep",
 }
+
+# Sections of runtime settings that the admin explains, so that core knows nobody above it.
+SETTING_SECTIONS = [
+    "gateway.request_settings.REQUEST_SECTION",
+    "memory.config.MEMORY_SECTION",
+    "qdrant_admin.config.QDRANT_SECTION",
+]
+
+# --- erasing ------------------------------------------------------------------------------------------------------
+# Rooms that keep something of an owner's beside memory itself; see memory/erasing/.
+ERASERS = [
+    "gateway.log_upkeep.RequestLogEraser",
+    "memory.backends.erasure.BackendsEraser",
+    "memory.vector_stores.qdrant_erasing.QdrantEraser",
+]
 
 # --- metrics ------------------------------------------------------------------------------------------------------
 METRICS_ENABLED = read_bool("METRICS_ENABLED", False)
@@ -207,6 +218,10 @@ DATABASES: dict[str, dict[str, Any]] = {
         "TEST": {"NAME": str(DATA_DIR / "test.sqlite")},
     }
 }
+# It holds the tries at signing in. Of Django's 300 entries somebody who makes names up could have them pushed out.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}},
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
     {
@@ -232,12 +247,13 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = COOKIE_SECURE
 CSRF_COOKIE_HTTPONLY = False
-CSRF_FAILURE_VIEW = "core.error_handler.show_csrf_failure"
+CSRF_FAILURE_VIEW = "studio.errors.show_csrf_failure"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -251,4 +267,13 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["core.json_body.StrictJSONParser"],
     "EXCEPTION_HANDLER": "core.error_handler.handle_exception",
     "UNAUTHENTICATED_USER": None,
+    "DEFAULT_SCHEMA_CLASS": "omniroute.openapi.inspector.DescribedSchema",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "OmniRoute Memory",
+    "DESCRIPTION": "Memory for everything that talks to language models. See docs/api.md for the guide.",
+    "VERSION": VERSION,
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": [],
+    "ENABLE_DJANGO_DEPLOY_CHECK": False,
 }

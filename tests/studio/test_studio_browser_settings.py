@@ -70,6 +70,7 @@ def has_sideways_scroll(page: Page) -> bool:
 
 
 def test_settings_are_counted_saved_together_and_there_after_a_reload(studio_page: StudioPage) -> None:
+    studio_page.server.change_settings(strategy="hybrid", maxTokens=2000)
     page = studio_page.open(SETTINGS)
     bar = page.locator("[data-savebar]")
     expect(bar).to_be_hidden()
@@ -91,6 +92,7 @@ def test_settings_are_counted_saved_together_and_there_after_a_reload(studio_pag
 
 
 def test_an_impossible_value_is_told_at_its_field_which_gets_the_focus(studio_page: StudioPage) -> None:
+    studio_page.server.change_settings(retentionDays=30, maxTokens=2000)
     page = studio_page.open(SETTINGS)
     page.fill("#f-retentionDays", "400")
     page.fill("#f-maxTokens", "900")
