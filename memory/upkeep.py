@@ -7,12 +7,21 @@ import structlog
 from django.db import connection
 
 from memory.models import VectorIndex
-from memory.search.keyword import gather_fulltext, has_fulltext_index, merge_fulltext
+from memory.search.keyword import (
+    gather_fulltext,
+    has_fulltext_index,
+    is_fulltext_small,
+    merge_fulltext,
+    rebuild_fulltext,
+    stir_fulltext,
+)
 from memory.vector_stores import lifecycle
 
 logger = structlog.get_logger(__name__)
 
 MERGE_PAGES: Final = 200
+# Of 4 KB: the words of some hundred memories, which takes milliseconds to make anew.
+SMALL_PAGES: Final = 50
 MAX_MERGES: Final = 1000
 CHUNKS_A_TRANSACTION: Final = 4
 # A breath between two transactions: SQLite's waiters poll, and who comes back at once would starve them.
@@ -33,8 +42,18 @@ def merge_fulltext_index() -> int:
 
 
 def rewrite_fulltext_index() -> None:
-    """Merge all of the full-text index, bit by bit, so that no word of a deleted memory is left in it."""
-    if has_fulltext_index():
+    """Merge all of the full-text index, bit by bit, so that no word of a deleted memory is left in it.
+
+    Twice: the first time may end on a level below empty ones, and deleted words are dropped on the last level only.
+    A small index is made anew: FTS5 puts all of its segments onto the first level, and there they would stay.
+    """
+    if not has_fulltext_index():
+        return
+    for _ in range(2):
+        if is_fulltext_small(SMALL_PAGES):
+            rebuild_fulltext()
+            return
+        stir_fulltext()
         gather_fulltext(MERGE_PAGES)
         merge_fulltext_index()
 

@@ -43,6 +43,16 @@ class Note:
     foreign: str
 
 
+class _PlainLoader(yaml.BaseLoader):
+    """Builds nothing but texts, lists and dicts: no tag, no type, and nothing that stands for a part of the note, since
+    a few lines of that can grow without end."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
+
+
 def write_note(record: MemoryRecord, foreign: str = "") -> str:
     """The whole text of the note."""
     fields = {
@@ -125,8 +135,7 @@ def _escape(written: str) -> str:
 def _load_fields(text: str) -> dict[str, Any] | None:
     """Front matter as texts, lists and objects of texts; None when it is none."""
     try:
-        # Builds nothing but texts, lists and dicts: no tag, no type.
-        fields = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
+        fields = yaml.load(text, Loader=_PlainLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
     return {str(name): value for name, value in fields.items()} if isinstance(fields, dict) else None

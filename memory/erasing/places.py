@@ -44,8 +44,8 @@ class Memories:
         count = 0
         while deleted := delete_some(_select(scope), BATCH_ROWS):
             count += deleted
-        if count:
-            upkeep.rewrite_fulltext_index()
+        # Without a row, too: of what was deleted long before, words may still be in there.
+        upkeep.rewrite_fulltext_index()
         # What this process holds of them to search them quickly; other processes follow the table of changes.
         INDEXES.clear()
         MATRICES.clear()

@@ -14,6 +14,7 @@ KEPT: Final = (
     "the API key itself; revoke_api_key ends it",
     "numbers of deleted memories, without anything they said: processes that hold an index follow them",
     "backups and exports that were made before: delete them yourself",
+    "what a Qdrant or a backend that is not configured any more still holds: delete it there",
     "what chat providers and embedding providers were sent: ask them",
     "in the memory of other processes of this server, until they search for this owner again or are restarted",
 )

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
@@ -81,6 +81,30 @@ def merge_fulltext(pages: int) -> bool:
         cursor.execute("INSERT INTO memory_fts(memory_fts, rank) VALUES ('merge', %s)", [pages])
         cursor.execute("SELECT total_changes()")
         return bool(cursor.fetchone()[0] - before >= 2)
+
+
+def is_fulltext_small(pages: int) -> bool:
+    """True when the index has no more than so many pages, counted no further than that."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM (SELECT 1 FROM memory_fts_data LIMIT %s)", [pages + 1])
+        return bool(cursor.fetchone()[0] <= pages)
+
+
+def rebuild_fulltext() -> None:
+    """Make the index anew from the rows, in one transaction, which is for a small one only."""
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO memory_fts(memory_fts) VALUES ('rebuild')")
+
+
+def stir_fulltext() -> None:
+    """Put a row into the index that is no memory's, and take it out again, which leaves two new segments.
+
+    FTS5 gathers what lies on several levels and no other: of a lone segment it would never drop the deleted words.
+    """
+    columns, values = "rowid, content, key, terms, owner", "0, 'stirred', '', '', ''"
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO memory_fts({columns}) VALUES ({values})")
+        cursor.execute(f"INSERT INTO memory_fts(memory_fts, {columns}) VALUES ('delete', {values})")
 
 
 def gather_fulltext(pages: int) -> None:

@@ -21,6 +21,9 @@ HEAD_BYTES: Final = 64 * 1024
 _EXPORTED: Final = re.compile(r"(?:conversations(?:-\d+)?|memories|memory)\.json|memories/[^/]+\.json", re.ASCII)
 _ANY_TABLE: Final = re.compile(r"[^/]+\.(?:json|jsonl|ndjson|csv)", re.ASCII)
 MAX_MEMBERS: Final = 10_000
+# Every one that is read has the whole list of members read anew.
+MAX_READ_MEMBERS: Final = 100
+TOO_LARGE_INSIDE: Final = "The zip holds more than an import may have; see MAX_IMPORT_BYTES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class _Bounded(io.RawIOBase):
             raise BrokenFileError("The zip is damaged") from None
         self._left -= len(read)
         if self._left < 0:
-            raise TooLargeError("The zip holds more than an import may have; see MAX_IMPORT_BYTES")
+            raise TooLargeError(TOO_LARGE_INSIDE)
         view[: len(read)] = read
         return len(read)
 
@@ -109,11 +112,16 @@ def _list_folder(folder: Path) -> list[Document]:
 
 def _list_zip(path: Path) -> list[Document]:
     with _open_zip(path) as archive:
-        names = [info.filename for info in archive.infolist()[:MAX_MEMBERS] if not info.is_dir()]
-    exported = [name for name in names if _is_exported(name)]
+        sizes = {info.filename: info.file_size for info in archive.infolist()[:MAX_MEMBERS] if not info.is_dir()}
+    exported = [name for name in sizes if _is_exported(name)]
     if not exported:
-        tables = [name for name in names if _ANY_TABLE.fullmatch(name)]
+        tables = [name for name in sizes if _ANY_TABLE.fullmatch(name)]
         exported = tables if len(tables) == 1 else []
+    if len(exported) > MAX_READ_MEMBERS:
+        raise TooLargeError(f"The zip holds more than {MAX_READ_MEMBERS} files to import")
+    # A member gives no more than it says of itself, so this bounds them all together.
+    if sum(sizes[name] for name in exported) > settings.MAX_IMPORT_BYTES:
+        raise TooLargeError(TOO_LARGE_INSIDE)
     return [Document(path, name, name) for name in sorted(exported)]
 
 

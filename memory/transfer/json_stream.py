@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, Final, TextIO
 
@@ -12,7 +13,7 @@ CHUNK_CHARACTERS: Final = 256 * 1024
 MAX_ELEMENT_CHARACTERS: Final = 64 * 1024 * 1024
 # An error this close to the end of what was read may only be where the reading stopped.
 _CUT_CHARACTERS: Final = 16
-_SPACE: Final = " \t\r\n"
+_SPACE: Final = re.compile(r"[ \t\r\n]+")
 _AFTER_VALUE: Final = frozenset(" \t\r\n,:]}")
 
 
@@ -45,8 +46,8 @@ class JsonStream:
     def peek(self) -> str:
         """The next character that is no white space, "" at the end."""
         while True:
-            while self._at < len(self._text) and self._text[self._at] in _SPACE:
-                self._at += 1
+            if space := _SPACE.match(self._text, self._at):
+                self._at = space.end()
             if self._at < len(self._text) or self._is_over:
                 return self._text[self._at : self._at + 1]
             self._grow()

@@ -6,12 +6,16 @@ from contextlib import contextmanager
 from core.errors import UpstreamError
 from memory.records import EraseScope
 from qdrant_admin.config import load_qdrant_settings
+from qdrant_admin.installation import read_installation
 from qdrant_admin.models import Collection
 from qdrant_admin.points import PointFilter, QdrantError, Server, open_server
 
 
 class QdrantEraser:
     """All collections on the server of the settings that this installation has written to, also while it is off.
+
+    Points that another installation has marked as its own stay: a key without an id of its own, such as that of the
+    environment, may be called the same there.
 
     Calls raise `UpstreamError` when the server can't be asked: then nobody knows what it holds.
     """
@@ -32,7 +36,7 @@ class QdrantEraser:
         names = set(written.values_list("name", flat=True))
         if not names:
             return 0
-        condition = PointFilter(tenant=scope.owner, session_id=scope.session_id)
+        condition = PointFilter(scope.owner, scope.session_id, installation=read_installation())
         with _telling_failures():
             server = open_server(settings)
             for name in sorted(names):

@@ -14,6 +14,8 @@ def build_filter(models: Any, condition: PointFilter | StaleFilter) -> Any:
         must.append(_match(models, "apiKeyId", condition.tenant))
     if condition.session_id is not None:
         must.append(_match(models, "sessionId", condition.session_id))
+    if condition.installation is not None:
+        must.append(_is_ours(models, condition.installation))
     if condition.ids is not None:
         must.append(models.HasIdCondition(has_id=list(condition.ids)))
     # As exclusions, so that a point which lacks the field stays in.
@@ -29,17 +31,18 @@ def _build_stale(models: Any, condition: StaleFilter) -> Any:
     never_updated = models.Filter(
         must=[_is_empty(models, "updatedAtUnix"), _range(models, "createdAtUnix", lt=condition.retained_since)]
     )
-    is_ours = models.Filter(
-        should=[_match(models, "installation", condition.installation), _is_empty(models, "installation")]
-    )
     return models.Filter(
-        must=[_match(models, "kind", KIND), is_ours],
+        must=[_match(models, "kind", KIND), _is_ours(models, condition.installation)],
         should=[
             _range(models, "expiresAtUnix", lt=condition.now),
             _range(models, "updatedAtUnix", lt=condition.retained_since),
             never_updated,
         ],
     )
+
+
+def _is_ours(models: Any, installation: str) -> Any:
+    return models.Filter(should=[_match(models, "installation", installation), _is_empty(models, "installation")])
 
 
 def _match(models: Any, key: str, value: str) -> Any:

@@ -60,7 +60,8 @@ class CollectionFacts:
 class PointFilter:
     """Points of ours that meet all of it; None leaves a condition out. Moments are Unix seconds.
 
-    A point without an expiry does not expire, one without a date of its last change passes `updated_since`.
+    A point without an expiry does not expire, one without a date of its last change passes `updated_since`, one that
+    no installation has marked as its own passes `installation`.
     """
 
     tenant: str | None = None
@@ -68,6 +69,7 @@ class PointFilter:
     not_expired_at: int | None = None
     updated_since: int | None = None
     ids: Sequence[str] | None = None
+    installation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,8 @@ def test_words_that_yaml_reads_as_something_else_stay_words() -> None:
         "---\nomniroute-memory: x\ncreated: 2024-01-02\nexpires: soon\n---\nbody",
         "---\n!!python/object/apply:os.system ['true']\n---\nbody",
         "---\nomniroute-memory: {a: [}\n---\nbody",
+        "---\nomniroute-memory: x\ncreated: 2024-01-02\nmetadata: {a: &a [x, x], b: [*a, *a]}\n---\nbody",
+        "---\nomniroute-memory: x\ncreated: 2024-01-02\nmetadata: &a {b: *a}\n---\nbody",
         "---\n- a\n---\n",
         "",
     ],

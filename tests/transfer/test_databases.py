@@ -175,3 +175,16 @@ def test_a_database_without_memories_and_the_servers_own_are_refused(tmp_path):
         plan(make_database(tmp_path / "x.sqlite", "", "call_logs", []))
     with pytest.raises(InvalidRequestError, match="own database"):
         plan(Path(connection.settings_dict["NAME"]))
+
+
+ENDLESS = """
+CREATE VIEW memories AS
+WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted)
+SELECT n AS id, 'o' AS api_key_id, 'k' AS key, 'c' AS content, 'factual' AS type, n AS rowid FROM counted;
+"""
+
+
+def test_a_view_is_no_table_since_it_may_have_no_end(tmp_path):
+    file = make_database(tmp_path / "theirs.sqlite", ENDLESS, "memories", [])
+    with pytest.raises(InvalidRequestError, match="no table of memories"):
+        plan(file)

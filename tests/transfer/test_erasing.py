@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
@@ -14,7 +16,7 @@ from django.utils import timezone
 from core.accounts.keys import create_api_key
 from core.jobs import runner
 from core.jobs.models import Job
-from memory import corrections, queue, usage
+from memory import corrections, queue, services, usage
 from memory.erasing import confirm_and_erase, erase, plan_erase
 from memory.erasing.receipts import is_unchanged
 from memory.models import Memory, MemoryArchive, RequestLink
@@ -124,6 +126,33 @@ def test_no_word_of_what_was_erased_is_left_in_the_files():
     left = read_files()
     assert [word for word in words if word.encode() in left] == []
     assert list_contents("B")[0].startswith("other 0")
+
+
+@pytest.mark.usefixtures("fresh_engine")
+def test_the_log_of_what_operators_did_in_the_admin_holds_nothing_of_a_memory(client):
+    """It outlives every erasure."""
+    word = secrets.token_hex(12)
+    memory = Memory.objects.get(uuid=remember(f"the word is {word}", key=word).id)
+    client.force_login(User.objects.create_superuser("boss"))
+    address = f"/admin/memory/memory/{memory.pk}"
+    changed = {"type": "factual", "key": word, "content": f"changed, {word}"}
+    assert client.post(f"{address}/change/", changed).status_code == 302
+    assert client.post(f"{address}/delete/", {"post": "yes"}).status_code == 302
+    assert LogEntry.objects.count() == 2
+    assert erase(EraseScope("A"), erased_by="somebody").is_proven
+    assert word.encode() not in read_files()
+
+
+@pytest.mark.usefixtures("fresh_engine")
+def test_no_word_is_left_of_what_was_deleted_before_the_erasure():
+    """There is no row to erase then, but the full-text index forgets in its own time."""
+    word = secrets.token_hex(12)
+    memory = remember(f"the word is {word}")
+    remember("tea", "B")
+    services.delete(memory.id)
+    assert word.encode() in read_files()
+    assert erase(EraseScope("A"), erased_by="somebody").is_proven
+    assert word.encode() not in read_files()
 
 
 def test_a_wrong_number_erases_nothing():

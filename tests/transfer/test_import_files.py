@@ -182,6 +182,21 @@ def test_a_zip_that_grows_beyond_the_limit_is_refused_whatever_it_says_of_itself
         run(write(bomb))
 
 
+def test_what_the_members_of_a_zip_hold_together_is_bounded(write, settings):
+    settings.MAX_IMPORT_BYTES = 1_000_000
+    members = {f"memories/{number}.json": b'[{"content": "tea"}' + b" " * 300_000 + b"]" for number in range(4)}
+    with pytest.raises(TooLargeError):
+        run(write(zip_files(**members)))
+    members.popitem()
+    assert run(write(zip_files(**members))).total == 3
+
+
+def test_a_zip_of_very_many_files_is_refused_before_they_are_read(write):
+    members = {f"memories/{number}.json": "[]" for number in range(101)}
+    with pytest.raises(TooLargeError, match="more than 100 files"):
+        run(write(zip_files(**members)))
+
+
 def test_names_in_a_zip_are_never_used_for_writing(write, tmp_path):
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     file = write(

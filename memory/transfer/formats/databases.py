@@ -22,6 +22,8 @@ from memory.transfer.rows import BadRow, ForeignMemory, Reading, read_epoch
 START: Final = b"SQLite format 3\0"
 NAME: Final = "omniroute-db"
 SIDE_FILES: Final = ("-wal", "-journal")
+# Neither a view nor a virtual table, whatever the file calls them.
+FIND_TABLE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = ? AND sql LIKE 'CREATE TABLE%'"
 # Field -> its column in the tables `memories` and `memory` (the one that OmniRoute had first).
 COLUMNS: Final[Mapping[str, tuple[str, str]]] = {
     "id": ("id", "id"),
@@ -105,7 +107,10 @@ def _count(opened: Any, table: str) -> int:
 
 
 def _list_columns(opened: Any, table: str) -> set[str]:
+    """The columns of a real table. A view is passed over: what it says may be made up without end, in a tiny file."""
     try:
+        if opened.execute(FIND_TABLE, [table]).fetchone() is None:
+            return set()
         return {row[1] for row in opened.execute(f"PRAGMA table_info({table})")}
     except DRIVER.dbapi.Error:
         raise BrokenFileError("The database is damaged, or encrypted") from None
