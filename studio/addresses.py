@@ -25,3 +25,11 @@ def read_current(request: HttpRequest) -> str:
     except ValueError:
         return ""
     return current._replace(scheme="", netloc="", fragment="").geturl()
+
+
+def read_query_string(address: str) -> str:
+    """Return the query of an address that the browser told; "" where it is none."""
+    try:
+        return urlsplit(address).query
+    except ValueError:
+        return ""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from core.errors import InvalidRequestError
 from memory.records import MEMORY_ORDERS, MEMORY_TYPES, MemoryFilter, MemoryOrder, MemoryType, Polarity
+from studio.addresses import read_current, read_query_string
 
 PAGE_ROWS: Final = 20
 # Far pages are slow to reach and nobody reads them: a filter finds sooner.
@@ -103,8 +104,8 @@ def read_list_query(parameters: QueryDict) -> ListQuery:
 
 def read_origin(request: HttpRequest) -> ListQuery:
     """The list that a request of htmx, or a form's field `next`, comes from."""
-    address = request.headers.get("HX-Current-URL") or request.POST.get("next") or request.GET.get("next") or ""
-    return read_list_query(QueryDict(urlsplit(address).query))
+    address = read_current(request) or request.POST.get("next") or request.GET.get("next") or ""
+    return read_list_query(QueryDict(read_query_string(address)))
 
 
 def _make_filter(values: Mapping[str, str]) -> MemoryFilter:

@@ -1,7 +1,6 @@
 """Memories to a file, and from one: nothing of an upload is written before its preview was seen."""
 
 import json
-from collections.abc import Iterator
 from datetime import UTC
 from typing import Any, Final
 
@@ -51,7 +50,8 @@ def export(request: StudioRequest) -> HttpResponseBase:
     stamp = timezone.now().astimezone(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     ids = request.GET.getlist("id")
     if ids and request.GET.get("whole") != "1":
-        return stream_download(request, _write_array(ids), f"memory-export-{stamp}.json", "application/json")
+        pieces = iter([_write_array(ids)])
+        return stream_download(request, pieces, f"memory-export-{stamp}.json", "application/json")
     parameters = QueryDict(mutable=True)
     for name in (name for name in FILTERS if name in request.GET):
         parameters[name] = request.GET[name]
@@ -195,8 +195,9 @@ def _tell_imported(request: StudioRequest, report: ImportReport) -> HttpResponse
     return finish(request, told, undo_id=report.undo_id or "")
 
 
-def _write_array(ids: list[str]) -> Iterator[bytes]:
+def _write_array(ids: list[str]) -> bytes:
+    """Read before the answer begins, so that memories that are gone are a 404 and not a broken file."""
     records = load_selected(ids)
     if not records:
         raise NotFoundError(_("The memories are not there any more"))
-    yield json.dumps([render_memory(record) for record in records], ensure_ascii=False, indent=1).encode()
+    return json.dumps([render_memory(record) for record in records], ensure_ascii=False, indent=1).encode()

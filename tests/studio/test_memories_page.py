@@ -438,6 +438,17 @@ def test_the_filtered_set_is_exported_as_an_array_of_memories(client):
     assert [(memory["key"], memory["metadata"]) for memory in told] == [("k1", {"x": 1})]
 
 
+def test_an_export_of_memories_that_are_gone_is_not_found(client):
+    answer = client.get(f"{MEMORY}/export", {"id": "4f1c9a52-5f0e-4b57-9a27-0d6a1f2f3e11"})
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("address", ["http://[", "//[x", "\\"])
+def test_an_address_that_is_none_leads_nowhere_and_harms_nothing(client, address):
+    assert client.get(f"{MEMORY}/add", headers={"HX-Request": "true", "HX-Current-URL": address}).status_code == 200
+    assert client.get(f"{MEMORY}/add", {"next": address}).status_code == 200
+
+
 def test_the_ticked_ones_alone_are_exported(client):
     records = [remember(f"memory {number}") for number in range(3)]
     answer = client.get(f"{MEMORY}/export", {"id": [records[2].id, records[0].id]})
