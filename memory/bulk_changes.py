@@ -1,7 +1,8 @@
-"""What an operator does to many memories at once: delete, expire, retype, reindex.
+"""What an operator does to many memories at once: delete, expire, retype, reindex; and the undo of it.
 
 A few are changed at once; more than that in a job, batch by batch, so that nobody who wants to write waits for long.
-What is deleted, expired or retyped can be undone like every other correction.
+What is deleted, expired or retyped can be undone like every other correction. Its undo id is known before the job
+begins, so that a job that was killed goes on with the same change, and anybody can watch it.
 """
 
 import uuid
@@ -15,9 +16,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from core.jobs.watching import OpenJob, list_open
 from memory import corrections, queue
 from memory.backends import archive, bulk_rows
 from memory.records import MemoryType
+from memory.undo import UndoReport, refuse_conflicts, refuse_unfinished, undo
 
 logger = structlog.get_logger(__name__)
 
@@ -25,6 +28,7 @@ BulkKind = Literal["delete", "expire", "retype", "reindex"]
 BULK_KINDS: Final[tuple[BulkKind, ...]] = get_args(BulkKind)
 # More than this takes longer than anybody waits for a page.
 AT_ONCE_ROWS: Final = 500
+UNDO_AT_ONCE_ROWS: Final = 2000
 BATCH_ROWS: Final = 200
 
 
@@ -35,6 +39,7 @@ class BulkChange:
     kind: BulkKind
     memory_ids: tuple[int, ...]
     type: MemoryType | None = None
+    undo_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +51,25 @@ class BulkStart:
     undo_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class OpenChange:
+    """A change that a job makes or, with `kind` "undo", takes back: `done` of `count` memories so far.
+
+    `error` is why it waits for another try or, with `is_dead`, has been given up.
+    """
+
+    undo_id: str
+    kind: str
+    count: int
+    done: int
+    is_dead: bool
+    error: str
+
+
 def start_bulk_change(change: BulkChange) -> BulkStart:
     """Do it now if it is little, else have it done."""
     if len(change.memory_ids) > AT_ONCE_ROWS:
-        queue.enqueue_bulk_change(change.kind, change.memory_ids, change.type)
+        queue.enqueue_bulk_change(change.kind, change.memory_ids, change.type, str(uuid.uuid4()))
         return BulkStart(len(change.memory_ids), is_queued=True)
     return run_bulk_change(change)
 
@@ -60,13 +80,54 @@ def run_bulk_change(change: BulkChange) -> BulkStart:
         done = BulkStart(_flag(change.memory_ids), is_queued=False)
     elif change.kind == "delete":
         ids = [id for some in _split(change.memory_ids) for id in bulk_rows.list_ids(some)]
-        deleted = corrections.delete_memories(ids)
+        deleted = corrections.delete_memories(ids, undo_id=change.undo_id)
         done = BulkStart(deleted.count, is_queued=False, undo_id=deleted.undo_id)
     else:
         done = _change_in_place(change)
     queue.enqueue_indexing()
     logger.info("memory.bulk_change", kind=change.kind, memories=done.count, undo_id=done.undo_id)
     return done
+
+
+def start_undo(undo_id: str, *, is_forced: bool = False) -> UndoReport | None:
+    """Take a change back now if it is little; else have that done, and return None. Errors are those of `undo`.
+
+    Asked twice, it is done once.
+    """
+    running = find_open(undo_id)
+    if running is not None and running.kind == "undo" and not running.is_dead:
+        return None
+    refuse_unfinished(undo_id)
+    kept = archive.read_kept(undo_id)
+    if kept is None or kept.undone_at is not None or kept.memories <= UNDO_AT_ONCE_ROWS:
+        return undo(undo_id, is_forced=is_forced)
+    if not is_forced:
+        refuse_conflicts(undo_id)
+    # What becomes newer while the job is at it stays. A summary and what it stands for change places at once or not.
+    is_forced = is_forced or kept.kind != archive.Kind.COMPACTION
+    queue.enqueue_undo(undo_id, kept.memories, is_forced=is_forced)
+    return None
+
+
+def list_open_changes() -> list[OpenChange]:
+    """Changes and undos that jobs are at, or have given up, the oldest first."""
+    jobs = list_open((queue.BULK_CHANGE, queue.UNDO_CHANGE), ("undoId", "kind", "count"))
+    return [_read_open(job) for job in jobs if job.values["undoId"]]
+
+
+def find_open(undo_id: str) -> OpenChange | None:
+    """The job's change of that id, one that goes on before one that was given up; None when no job is at it."""
+    found = [change for change in list_open_changes() if change.undo_id == undo_id]
+    return min(found, key=lambda change: change.is_dead, default=None)
+
+
+def _read_open(job: OpenJob) -> OpenChange:
+    undo_id, count = job.values["undoId"], job.values["count"] or 0
+    kept = archive.read_kept(undo_id)
+    rows = 0 if kept is None else min(kept.memories, count)
+    is_undo = job.name == queue.UNDO_CHANGE
+    kind = "undo" if is_undo else job.values["kind"]
+    return OpenChange(undo_id, kind, count, count - rows if is_undo else rows, job.is_dead, job.error)
 
 
 def _flag(memory_ids: Sequence[int]) -> int:
@@ -79,7 +140,7 @@ def _flag(memory_ids: Sequence[int]) -> int:
 
 def _change_in_place(change: BulkChange) -> BulkStart:
     """Expire or retype, each batch in a transaction of its own."""
-    undo_id, count = str(uuid.uuid4()), 0
+    undo_id, count = change.undo_id or str(uuid.uuid4()), 0
     until = timezone.now() + timedelta(days=settings.MEMORY_UNDO_DAYS)
     kind, label = (archive.Kind.EDIT, "expired") if change.type is None else (archive.Kind.RETYPE, change.type)
     for ids in _split(change.memory_ids):

@@ -19,8 +19,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from core.errors import ConflictError, FieldError, InvalidFieldsError, NotFoundError
-from memory import services
-from memory.backends import archive
+from memory import queue, services
+from memory.backends import archive, bulk_rows
 from memory.backends.archive import KeptCompaction, KeptVersion, Kind
 from memory.backends.base import MemoryChanges
 from memory.backends.manager import get_primary
@@ -38,6 +38,7 @@ __all__ = [
     "drop_import",
     "edit",
     "erase_matching",
+    "find_correction",
     "keep_import",
     "list_corrections",
     "list_versions",
@@ -69,11 +70,14 @@ def can_undo() -> bool:
     return get_primary().is_local
 
 
-def delete_memories(ids: Sequence[str]) -> Correction:
-    """Delete these memories. Where another backend stores them, for good."""
+def delete_memories(ids: Sequence[str], *, undo_id: str = "") -> Correction:
+    """Delete these memories. Where another backend stores them, for good.
+
+    With `undo_id` they are kept under that id, so that what was begun and broken off is one change when it is finished.
+    """
     if not can_undo():
         return Correction("", sum(get_primary().delete(id) for id in ids), Kind.DELETE)
-    return _run(Kind.DELETE, _batch_ids(ids), archive.delete_kept)
+    return _run(Kind.DELETE, _batch_ids(ids), archive.delete_kept, undo_id)
 
 
 def delete_matching(filter: MemoryFilter) -> Correction:
@@ -98,18 +102,17 @@ def erase_matching(filter: MemoryFilter) -> int:
 
 def retype(ids: Sequence[str], type: MemoryType) -> Correction:
     """Make these memories ones of this type; those that are already stay untouched."""
-    changes = MemoryChanges(type=type)
     if not can_undo():
-        records = [services.update(id, changes) for id in ids]
+        records = [services.update(id, MemoryChanges(type=type)) for id in ids]
         return Correction("", len(records), Kind.RETYPE)
-    return _run(Kind.RETYPE, _batch_ids(ids), partial(_change, changes=changes))
+    return _run(Kind.RETYPE, _batch_ids(ids), partial(_retype, type=type))
 
 
 def retype_matching(filter: MemoryFilter, type: MemoryType) -> Correction:
     """Make every memory that matches one of this type."""
     if not can_undo():
         raise ConflictError("The backend that stores memories can change them one by one only", code="not_supported")
-    return _run(Kind.RETYPE, _batch_matching(filter), partial(_change, changes=MemoryChanges(type=type)))
+    return _run(Kind.RETYPE, _batch_matching(filter), partial(_retype, type=type))
 
 
 def edit(id: str, changes: MemoryChanges, *, seen_at: datetime | None = None) -> Correction:
@@ -179,17 +182,24 @@ def list_corrections(limit: int, kinds: Sequence[str] = ()) -> list[KeptCompacti
     return archive.list_kept(limit, kinds)
 
 
+def find_correction(undo_id: str) -> KeptCompaction | None:
+    """The change of that id, undone or not; None when there is none, or its time is over."""
+    return archive.read_kept(undo_id)
+
+
 def list_versions(owner: str, id: str, limit: int = 10) -> list[KeptVersion]:
     """What the owner's memory said before it was changed in the studio, the newest first, as far as it is kept."""
     return archive.list_versions(owner, id, limit)
 
 
-def _run(kind: Kind, batches: Iterator[list[int]], change: Callable[[str, Sequence[int]], int]) -> Correction:
+def _run(
+    kind: Kind, batches: Iterator[list[int]], change: Callable[[str, Sequence[int]], int], undo_id: str = ""
+) -> Correction:
     """Change batch after batch, each in a transaction of its own."""
-    undo_id, count = "", 0
+    count = 0
     for memory_ids in batches:
         with transaction.atomic():
-            undo_id = undo_id or _open(kind)
+            undo_id = _open(kind, undo_id=undo_id)
             count += change(undo_id, memory_ids)
     if undo_id and not count:
         archive.drop_if_empty(undo_id)
@@ -212,6 +222,14 @@ def _change(undo_id: str, memory_ids: Sequence[int], *, changes: MemoryChanges) 
         services.update(row.uuid, changes)
     archive.settle(undo_id, [row.uuid for row in differing])
     return len(differing)
+
+
+def _retype(undo_id: str, memory_ids: Sequence[int], *, type: MemoryType) -> int:
+    """All at once, since nothing of it is text: one by one, ten thousand memories take a minute."""
+    count = bulk_rows.retype_kept(undo_id, memory_ids, type, timezone.now())
+    if count:
+        queue.enqueue_indexing()
+    return count
 
 
 def _differs(row: Memory, changes: MemoryChanges) -> bool:
@@ -238,8 +256,8 @@ def _batch_matching(filter: MemoryFilter) -> Iterator[list[int]]:
         yield memory_ids
 
 
-def _open(kind: Kind, label: str = "") -> str:
-    undo_id = str(uuid.uuid4())
+def _open(kind: Kind, label: str = "", undo_id: str = "") -> str:
+    undo_id = undo_id or str(uuid.uuid4())
     archive.open_compaction(undo_id, timezone.now() + timedelta(days=settings.MEMORY_UNDO_DAYS), kind, label)
     return undo_id
 

@@ -16,11 +16,18 @@ INDEX_PENDING = "memory.index_pending"
 RECONCILE_QDRANT = "memory.reconcile_qdrant"
 SYNC_QDRANT = "memory.sync_qdrant"
 MIRROR_BACKEND = "memory.mirror_backend"
+UNDO_CHANGE = "memory.undo_change"
 
 
-def enqueue_bulk_change(kind: str, memory_ids: Sequence[int], type: str | None) -> None:
+def enqueue_bulk_change(kind: str, memory_ids: Sequence[int], type: str | None, undo_id: str) -> None:
     """Have many memories deleted, expired, retyped or flagged; see `memory.bulk_changes`."""
-    enqueue(BULK_CHANGE, {"kind": kind, "memoryIds": list(memory_ids), "type": type})
+    ids = list(memory_ids)
+    enqueue(BULK_CHANGE, {"kind": kind, "memoryIds": ids, "type": type, "undoId": undo_id, "count": len(ids)})
+
+
+def enqueue_undo(undo_id: str, count: int, *, is_forced: bool) -> None:
+    """Have a change of `count` memories taken back; see `memory.bulk_changes`."""
+    enqueue(UNDO_CHANGE, {"undoId": undo_id, "count": count, "isForced": is_forced})
 
 
 def enqueue_extraction(

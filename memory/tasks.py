@@ -21,6 +21,7 @@ from memory.services import ASSISTANT_SOURCE, USER_SOURCE, remember_fact
 from memory.summarization import purge_archives as purge_kept_rows
 from memory.summarization import summarize_older_than
 from memory.transfer import do_import, forget_stale_uploads
+from memory.undo import undo
 from memory.vector_stores import qdrant_sync
 from memory.vector_stores.qdrant_reconciliation import reconcile
 
@@ -74,7 +75,13 @@ def _remember_facts(payload: dict[str, Any]) -> int:
 
 def change_many(payload: dict[str, Any]) -> None:
     """Do what an operator has asked for to many memories at once (payload of `queue.enqueue_bulk_change`)."""
-    run_bulk_change(BulkChange(payload["kind"], tuple(payload["memoryIds"]), payload["type"]))
+    undo_id = payload.get("undoId", "")  # jobs that an older version queued have none
+    run_bulk_change(BulkChange(payload["kind"], tuple(payload["memoryIds"]), payload["type"], undo_id))
+
+
+def undo_change(payload: dict[str, Any]) -> None:
+    """Take a large change back (payload of `queue.enqueue_undo`)."""
+    undo(payload["undoId"], is_forced=payload["isForced"])
 
 
 def fetch_models(payload: dict[str, Any]) -> None:

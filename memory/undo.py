@@ -8,6 +8,7 @@ import structlog
 from django.db import transaction
 
 from core.errors import ConflictError, NotFoundError
+from core.jobs.watching import list_open
 from memory import queue
 from memory.backends import archive, reversal
 from memory.backends.archive import Kind
@@ -48,10 +49,11 @@ def undo(undo_id: str, *, is_forced: bool = False, kinds: Sequence[str] = ()) ->
         raise NotFoundError("There is no such change, or the time to undo it is over")
     if kept.undone_at is not None:
         return UndoReport(undo_id, kept.kind, 0, (), (), True)
+    refuse_unfinished(undo_id)
     # A summary and what it stands for change places at once; elsewhere a batch is enough.
     limit = None if kept.kind == Kind.COMPACTION else BATCH_ROWS
     if not is_forced and limit is not None:
-        _refuse(reversal.find_obstacles(undo_id, reversal.list_entries(undo_id)))
+        refuse_conflicts(undo_id)
     restored, removed, told = 0, list[str](), list[str]()
     while True:
         done = _restore_some(undo_id, limit, is_forced=is_forced or limit is not None)
@@ -63,6 +65,18 @@ def undo(undo_id: str, *, is_forced: bool = False, kinds: Sequence[str] = ()) ->
         told += [obstacle.told for obstacle in obstacles]
     logger.info("memory.change_undone", undo_id=undo_id, kind=kept.kind, memories=restored, kept=len(told))
     return UndoReport(undo_id, kept.kind, restored, tuple(removed), tuple(told), False)
+
+
+def refuse_unfinished(undo_id: str) -> None:
+    """ConflictError while a job still makes that change: what it does next would not be undone."""
+    jobs = list_open((queue.BULK_CHANGE,), ("undoId",))
+    if any(job.values["undoId"] == undo_id and not job.is_dead for job in jobs):
+        raise ConflictError("This change is still being made; undo it when it is done", code="undo_conflict")
+
+
+def refuse_conflicts(undo_id: str) -> None:
+    """ConflictError when something newer is in the way of undoing that change."""
+    _refuse(reversal.find_obstacles(undo_id, reversal.list_entries(undo_id)))
 
 
 def _restore_some(undo_id: str, limit: int | None, *, is_forced: bool) -> tuple[Restoration, list[Obstacle]] | None:

@@ -129,6 +129,7 @@ JOB_HANDLERS = {
     "gateway.purge_requests": "gateway.log_upkeep.purge_requests",
     "jobs.forget_done": "core.jobs.housekeeping.forget_done",
     "memory.bulk_change": "memory.tasks.change_many",
+    "memory.undo_change": "memory.tasks.undo_change",
     "memory.check_backends": "memory.tasks.check_backends",
     "memory.compact_old": "memory.tasks.compact_old",
     "memory.erase": "memory.tasks.erase_rest",

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from studio.views import memories, memories_bulk, memories_edit, memories_files, memories_upkeep
+from studio.views import memories, memories_bulk, memories_changes, memories_edit, memories_files, memories_upkeep
 
 urlpatterns: list[URLPattern] = [
     path("figures", memories.show_figures, name="memory-figures"),
@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern] = [
     path("delete", memories_bulk.delete, name="memory-delete"),
     path("retype", memories_bulk.retype, name="memory-retype"),
     path("merge", memories_bulk.merge, name="memory-merge"),
+    path("change/<str:undo_id>", memories_changes.show_change, name="memory-change"),
     path("undo/<str:undo_id>", memories_bulk.undo, name="memory-undo"),
     path("export", memories_files.export, name="memory-export"),
     path("import", memories_files.start, name="memory-import"),

@@ -6,11 +6,14 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from core.errors import ConflictError, NotFoundError
-from memory import corrections
+from memory.bulk_changes import start_undo
+from memory.corrections import UndoReport
 from memory.models import Compaction, MemoryArchive
 
 SHOWN: tuple[str, ...] = ("uuid", "kind", "label", "created_at", "memories", "undo_until", "undone_at")
@@ -70,11 +73,16 @@ class CompactionAdmin(admin.ModelAdmin[Compaction]):
         # The newest first: a later one may have replaced what an earlier one left.
         for undo_id in list(compactions.order_by("-pk").values_list("uuid", flat=True)):
             try:
-                report = corrections.undo(undo_id, is_forced=is_forced)
+                report = start_undo(undo_id, is_forced=is_forced)
             except (ConflictError, NotFoundError) as error:
                 told = _("Change %(id)s: %(reason)s") % {"id": undo_id, "reason": error.message}
                 self.message_user(request, told, messages.ERROR)
             else:
-                told = _("Change %(id)s: memories put back: %(count)d")
-                figures = {"id": undo_id, "count": report.restored_count}
-                self.message_user(request, told % figures, messages.SUCCESS)
+                self.message_user(request, _tell(undo_id, report), messages.SUCCESS)
+
+
+def _tell(undo_id: str, report: UndoReport | None) -> str:
+    if report is None:
+        told = _("Change %(id)s is being undone in the background. <a href='{}'>Watch the job</a>") % {"id": undo_id}
+        return format_html(told, reverse("admin:jobs_job_changelist"))
+    return _("Change %(id)s: memories put back: %(count)d") % {"id": undo_id, "count": report.restored_count}

@@ -9,8 +9,8 @@ from core.accounts.keys import NAME_MAX_CHARACTERS, SCOPES
 
 SCOPE_HELP: Final = {
     "chat": _("Use models, with memories of its own."),
-    "read:memory": _("Read its own memories through MCP; no models."),
-    "write:memory": _("Write its own memories through MCP; no models."),
+    "read:memory": _("Search its own memories, as an agent does through MCP; no models."),
+    "write:memory": _("Add and clear its own memories, as an agent does through MCP; no models."),
     "manage": _("Everything under /api/: all memories, all settings."),
     "admin": _("The same as manage."),
 }

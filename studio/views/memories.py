@@ -32,13 +32,15 @@ from studio.memory_selection import load_memory
 from studio.nothing_found import find_hint
 from studio.owners import list_owner_choices
 from studio.pages import render_fragment, render_page, wants_fragment
+from studio.views.memories_changes import list_shown
 
 # Elements that bring a part of the page up to date when something was changed.
 LIST_LOADER: Final = "list-loader"
 DRAWER_LOADER: Final = "drawer-loader"
 LIST_TARGET: Final = "list"
 DRAWER_TARGET: Final = "drawer"
-TOOLBAR: Final = "toolbar"
+# The search field and the filters beside it, each of which asks for the list on its own.
+TOOLBAR: Final = ("toolbar", "filters")
 
 
 @require_GET
@@ -52,12 +54,12 @@ def show_page(request: StudioRequest) -> HttpResponseBase:
     page = list_page(listed.filter, limit=PAGE_ROWS, offset=listed.offset, order=listed.order)
     if not page.records and not listed.is_filtered and listed.page == 1:
         return _show_first_start(request)
-    context = {**_build_list(listed, page), **_build_toolbar(listed)}
+    context = {**_build_list(listed, page), **_build_toolbar(listed), "changes": list_shown()}
     if wants_fragment(request) and request.htmx.target == LIST_TARGET:
         # Another list has another drawer, or none; the same list anew keeps it.
         context["closes_drawer"] = request.htmx.trigger != LIST_LOADER
         response = render_fragment(request, "studio/_memory_list_swap.html", context)
-        if request.htmx.trigger == TOOLBAR:
+        if request.htmx.trigger in TOOLBAR:
             # Without the fields that say nothing.
             response.headers["HX-Replace-Url"] = listed.address()
         return response
@@ -168,4 +170,6 @@ def _count_rows(listed: ListQuery, total: int) -> dict[str, int]:
 
 
 def _show_first_start(request: StudioRequest) -> HttpResponseBase:
-    return render_page(request, "studio/memories_first.html", {"steps": build_steps(request)}, place="memory")
+    return render_page(
+        request, "studio/memories_first.html", {"steps": build_steps(request), "changes": list_shown()}, place="memory"
+    )

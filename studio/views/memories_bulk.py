@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import InvalidRequestError
 from memory import corrections
-from memory.bulk_changes import BulkChange, start_bulk_change
+from memory.bulk_changes import BulkChange, start_bulk_change, start_undo
 from memory.corrections import Correction, UndoReport
 from memory.inspection import list_memory_ids
 from memory.records import MEMORY_TYPES, MemoryType
@@ -20,7 +20,7 @@ from studio.wording import write_number
 
 SHOWN: int = 3
 # More than this takes longer than anybody waits for a page.
-AT_ONCE: int = 5000
+AT_ONCE: int = 2000
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -83,7 +83,9 @@ def merge(request: StudioRequest) -> HttpResponseBase:
 @staff_page
 def undo(request: StudioRequest, undo_id: str) -> HttpResponseBase:
     """Take a change back. What is newer stays, and is told."""
-    report = corrections.undo(undo_id, is_forced=True)
+    report = start_undo(undo_id, is_forced=True)
+    if report is None:
+        return finish(request, _("So many memories are put back in the background; the page shows how far it is"))
     text = _tell_undone(report)
     return finish_with_warning(request, text) if report.kept_newer else finish(request, text)
 
@@ -96,7 +98,7 @@ def _leave_to_a_job(request: StudioRequest, change: BulkChange) -> HttpResponseB
     started = start_bulk_change(change)
     if not started.is_queued:
         return finish(request, _("Done"), undo_id=started.undo_id)
-    told = _("%(count)s memories are being changed in the background. Django admin lists the change, and undoes it")
+    told = _("%(count)s memories are being changed in the background. When that is done, it can be undone here")
     return finish(request, told % {"count": write_number(started.count)})
 
 

@@ -18,6 +18,7 @@ Outcome = RequestLog.Outcome
 MemoryState = RequestLog.MemoryState
 # Narrower than this a bar can't be seen.
 MIN_SHARE_PERCENT: Final = 2.0
+SMALL_SCORE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,9 @@ def tell_clock(moment: datetime) -> str:
 
 
 def tell_seconds(milliseconds: float) -> str:
+    """1.24 s, and less than one as 18 ms."""
+    if milliseconds < 1000:
+        return tell_milliseconds(milliseconds)
     return _("%(number)s s") % {"number": number_format(milliseconds / 1000, decimal_pos=2)}
 
 
@@ -134,7 +138,9 @@ def _tell_absence(row: RequestLog) -> str:
 
 
 def _build_line(item: CarriedMemory) -> CarriedLine:
-    return CarriedLine(item.memory, number_format(item.score, decimal_pos=2), item.tokens)
+    # A fused rank is a hundredth or two, the score of words ten or more.
+    decimals = 4 if abs(item.score) < SMALL_SCORE else 2
+    return CarriedLine(item.memory, number_format(item.score, decimal_pos=decimals), item.tokens)
 
 
 def _tell_memory_time(row: RequestLog) -> str:

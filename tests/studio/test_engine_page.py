@@ -16,6 +16,7 @@ from memory import queue, services
 from memory.config import MEMORY_SECTION
 from memory.models import Memory
 from memory.records import MemoryDraft, MemoryRecord
+from studio.forms.engine import QdrantForm
 from tests.embeddings.stub_api import Reply, StubApi
 from tests.engine import do_jobs, use_embedding_server, use_static_model
 
@@ -227,7 +228,7 @@ def test_a_custom_endpoint_is_saved_as_what_it_is_and_let_go_for_a_provider(oper
     saved = MEMORY_SECTION.read()
     assert saved["embeddingSource"] == "remote"
     assert (saved["customBaseUrl"], saved["customModelId"]) == ("http://127.0.0.1:9/v1", "m")
-    assert re.search(r'value="custom" checked', operator.get(PAGE).content.decode())
+    assert re.search(r'value="custom"\s+checked', operator.get(PAGE).content.decode())
 
     operator.post(EMBEDDING, {**FROM_AUTO, **endpoint, "source": "remote", "provider_model": "openai/x"})
 
@@ -280,7 +281,7 @@ def test_the_test_tells_what_is_wrong_and_works_without_script(operator):
 
     assert "<html" in answer.content.decode()
     assert "OPENAI_API_KEY" in read_text(answer)
-    assert re.search(r'value="remote" checked', answer.content.decode()), "what was typed is still there"
+    assert re.search(r'value="remote"\s+checked', answer.content.decode()), "what was typed is still there"
 
 
 def test_the_test_of_a_form_in_error_tells_the_error(operator):
@@ -315,6 +316,20 @@ def test_qdrants_key_is_masked_and_never_part_of_a_page(operator):
     assert "stored as ***7890" in operator.get(PAGE).content.decode()
     operator.post(QDRANT, {**NO_QDRANT, "remove_key": "on"})
     assert "none stored" in operator.get(PAGE).content.decode()
+
+
+def test_qdrants_stored_key_is_tried_at_its_own_address_only(operator):
+    secret = "qd-secret-key-1234567890"
+    operator.post(QDRANT, {**NO_QDRANT, "api_key": secret})
+
+    own = QdrantForm(NO_QDRANT)
+    elsewhere = QdrantForm({**NO_QDRANT, "host": "127.0.0.1:10"})
+    given = QdrantForm({**NO_QDRANT, "host": "127.0.0.1:10", "api_key": "another"})
+
+    assert own.is_valid() and elsewhere.is_valid() and given.is_valid()
+    assert own.build_settings().api_key == secret
+    assert elsewhere.build_settings().api_key == ""
+    assert given.build_settings().api_key == "another"
 
 
 def test_qdrant_is_turned_on_with_the_engine_selector_and_its_fault_is_told(operator):

@@ -1,9 +1,13 @@
 """The operator's way in and out, and what no page of the studio is sent without."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
+
+from studio.sign_in_tries import SignInTries
 
 PAGES = (
     "/dashboard",
@@ -15,6 +19,7 @@ PAGES = (
     "/dashboard/settings",
 )
 SIGN_IN = "/dashboard/sign-in"
+ADMIN_SIGN_IN = "/admin/login/"
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +106,46 @@ def test_a_pause_holds_for_one_name_from_one_address_only(client, operator):
     assert sign_in(client).status_code == 302
 
 
+def test_tries_that_are_made_at_once_are_no_more_than_those_made_in_turn():
+    tries = SignInTries("ona", "192.0.2.7")
+
+    with ThreadPoolExecutor(10) as threads:
+        left = list(threads.map(lambda _: tries.take(), range(20)))
+
+    assert sorted(left) == list(range(-15, 5))
+
+
+@pytest.mark.parametrize("spelling", ["ona ", "\u00a0ona", "ONA", "\uff4fna"])
+def test_another_spelling_of_a_name_is_no_new_try(client, operator, spelling):
+    for _ in range(5):
+        client.post(SIGN_IN, {"username": spelling, "password": "wrong"})
+
+    assert sign_in(client).status_code == 429
+
+
+def test_the_sign_in_of_the_admin_counts_the_same_tries(client, operator):
+    for _ in range(3):
+        sign_in(client, "wrong")
+    for _ in range(2):
+        client.post(ADMIN_SIGN_IN, {"username": "ona", "password": "wrong"})
+
+    refused = client.post(ADMIN_SIGN_IN, {"username": "ona", "password": "correct horse"})
+
+    assert "Too many tries. Wait 10 minutes." in refused.content.decode()
+    assert client.get("/admin/").status_code == 302
+    assert sign_in(client).status_code == 429
+
+
+def test_the_admin_lets_its_operator_in_and_forgets_what_went_wrong_before(client, operator):
+    client.post(ADMIN_SIGN_IN, {"username": "ona", "password": "wrong"})
+
+    client.post(ADMIN_SIGN_IN, {"username": "ona", "password": "correct horse"})
+
+    assert client.get("/admin/").status_code == 200
+    client.logout()
+    assert "4 tries are left" in sign_in(client, "wrong").content.decode()
+
+
 def test_who_is_no_staff_is_told_so_and_sees_nothing(client):
     client.force_login(User.objects.create_user("guest", password="x"))
 
@@ -143,6 +188,15 @@ def test_a_session_that_ended_sends_the_whole_page_to_sign_in_not_a_piece_of_it(
 
     assert answer.headers["HX-Redirect"] == f"{SIGN_IN}?next=%2Fdashboard%2Fmemory%3Fpage%3D3"
     assert answer.content == b""
+
+
+@pytest.mark.parametrize("broken", ["http://[", "//[x", "http://[::1]bad"])
+def test_a_page_address_that_is_none_is_passed_over(client, operator, broken):
+    headers = {"HX-Request": "true", "HX-Current-URL": broken}
+
+    assert client.get("/dashboard/memory", headers=headers).headers["HX-Redirect"].startswith(SIGN_IN)
+    client.force_login(operator)
+    assert client.post("/dashboard/theme", headers=headers).headers["location"] == "/dashboard/memory"
 
 
 def test_the_theme_of_the_cookie_stands_in_the_page_before_any_script(client, operator):
