@@ -19,7 +19,7 @@ def memory_key(studio_server: LiveServer) -> tuple[str, str]:
     memory = studio_server.remember(key, "The user likes green tea")
     studio_server.chat(key, "I prefer jasmine tea.", headers={"x-omniroute-session-id": f"tea-{key.id}"})
     studio_server.chat(key, "hello", headers={"x-omniroute-no-memory": "1"})
-    studio_server.wait_for_jobs()
+    studio_server.wait_until_idle()
     return str(memory["key"]), key.id
 
 
