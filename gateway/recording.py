@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from django.db import DatabaseError, OperationalError, connections, transaction
+from django.db import DatabaseError, OperationalError, transaction
 from structlog import get_logger
 
+from core.batch_writer import BatchWriter
 from core.error_handler import clean_text
 from gateway.models import RequestLog
 from memory import usage
@@ -69,15 +70,13 @@ class FinishedCall:
     answer_text: str
 
 
-class RequestRecorder:
+class RequestRecorder(BatchWriter):
     def __init__(self) -> None:
+        super().__init__("request-log", collect_seconds=COLLECT_SECONDS, retry_seconds=RETRY_SECONDS)
         self._lock = threading.Lock()
         self._waiting: deque[FinishedCall] = deque(maxlen=MAX_WAITING_CALLS)
         self._dropped = 0
         self._unknown_minute = self._unknown_count = 0
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def note(self, call: FinishedCall) -> None:
         """Keep a call for the log; takes no time worth naming and never fails."""
@@ -89,7 +88,7 @@ class RequestRecorder:
                 call = replace(call, user_text="", answer_text="")
             self._dropped += len(self._waiting) == MAX_WAITING_CALLS
             self._waiting.append(call)
-        self._wake.set()
+        self.wake()
 
     def flush(self) -> bool:
         """Write what was noted; False when the database would not have it now. What was not written is kept."""
@@ -103,20 +102,6 @@ class RequestRecorder:
                 log.error("gateway.request_log.lost", error=type(error).__name__, count=len(batch), exc_info=True)
             self._forget(batch)
         return True
-
-    def start(self) -> None:
-        self._stopping.clear()
-        self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
-        self._thread.start()
-
-    def stop(self, timeout_seconds: float) -> None:
-        """Write what is left and end the thread."""
-        if self._thread is None:
-            return
-        self._stopping.set()
-        self._wake.set()
-        self._thread.join(timeout_seconds)
-        self._thread = None
 
     def _is_flood(self) -> bool:
         minute = int(time.monotonic() // 60)
@@ -139,20 +124,6 @@ class RequestRecorder:
         with self._lock:
             while self._waiting and id(self._waiting[0]) in written:
                 self._waiting.popleft()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._wake.wait()
-            self._stopping.wait(COLLECT_SECONDS)
-            self._wake.clear()
-            is_written = self.flush()
-            # An idle thread keeps no connection: an open one would hold back the clean-up of the write-ahead log.
-            connections.close_all()
-            if not is_written:
-                self._stopping.wait(RETRY_SECONDS)
-                self._wake.set()
-        self.flush()
-        connections.close_all()
 
 
 def _write_calls(calls: Sequence[FinishedCall]) -> None:

@@ -10,11 +10,12 @@ import time
 from datetime import datetime
 from typing import Final
 
-from django.db import DatabaseError, connections, transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 from structlog import get_logger
 
 from core.accounts.models import ApiKey
+from core.batch_writer import BatchWriter
 
 WRITE_INTERVAL_SECONDS: Final = 60.0
 RETRY_SECONDS: Final = 5.0
@@ -22,14 +23,12 @@ RETRY_SECONDS: Final = 5.0
 log = get_logger(__name__)
 
 
-class LastUseRecorder:
+class LastUseRecorder(BatchWriter):
     def __init__(self) -> None:
+        super().__init__("last-use", collect_seconds=0.0, retry_seconds=RETRY_SECONDS)
         self._lock = threading.Lock()
         self._unwritten: dict[str, datetime] = {}
         self._written_at_seconds: dict[str, float] = {}
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def note(self, key_id: str) -> None:
         """Remember that the key was used now; takes no time worth naming."""
@@ -38,7 +37,7 @@ class LastUseRecorder:
             if written_at is not None and time.monotonic() - written_at < WRITE_INTERVAL_SECONDS:
                 return
             self._unwritten[key_id] = timezone.now()
-        self._wake.set()
+        self.wake()
 
     def flush(self) -> bool:
         """Write what was noted; False when the database would not have it now. What was not written is kept."""
@@ -58,33 +57,6 @@ class LastUseRecorder:
         with self._lock:
             self._written_at_seconds.update(dict.fromkeys(batch, time.monotonic()))
         return True
-
-    def start(self) -> None:
-        self._stopping.clear()
-        self._thread = threading.Thread(target=self._run, name="last-use", daemon=True)
-        self._thread.start()
-
-    def stop(self, timeout_seconds: float) -> None:
-        """Write what is left and end the thread."""
-        if self._thread is None:
-            return
-        self._stopping.set()
-        self._wake.set()
-        self._thread.join(timeout_seconds)
-        self._thread = None
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._wake.wait()
-            self._wake.clear()
-            written = self.flush()
-            # An idle thread keeps no connection: an open one would hold back the clean-up of the write-ahead log.
-            connections.close_all()
-            if not written:
-                self._stopping.wait(RETRY_SECONDS)
-                self._wake.set()
-        self.flush()
-        connections.close_all()
 
 
 RECORDER: Final = LastUseRecorder()
