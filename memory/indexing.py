@@ -111,9 +111,12 @@ def find_oldest_pending() -> datetime | None:
 def index_batch(limit: int = BATCH_ROWS) -> BatchReport:
     """Index up to `limit` memories that are due, and swap the index in when nothing is left to do.
 
+    What an earlier swap left behind is dropped on the way.
+
     Raises nothing for a row or text that fails: it is counted, its next try put off, and the others go on. A request
     that fails as a whole (no key, rate limit, outage) leaves every row as it is and is told in `reason`.
     """
+    lifecycle.drop_retired()
     index, reason = prepare_target()
     if index is None:
         return BatchReport(0, 0, reason=reason)

@@ -218,13 +218,15 @@ class VectorIndex(models.Model):
     """One vector table and the embedding it was made for.
 
     At most one index is active (it answers) and at most one is building (it is filled beside the active one when the
-    embedding changed, and takes its place when it is whole). `config` are the fields of the `EmbeddingConfig` that
-    queries must be embedded with to be comparable.
+    embedding changed, and takes its place when it is whole). A retired one is asked no more but by searches that were
+    under way, and goes a little later. `config` are the fields of the `EmbeddingConfig` that queries must be embedded
+    with to be comparable.
     """
 
     class State(models.TextChoices):
         BUILDING = "building"
         ACTIVE = "active"
+        RETIRED = "retired"
 
     table_name = models.CharField(max_length=64, unique=True)
     # source:model:dimensions of the embedding; "null" while the dimensions are not known.
@@ -234,10 +236,15 @@ class VectorIndex(models.Model):
     quantization = models.CharField(max_length=10, default="none")
     state = models.CharField(max_length=10, choices=State.choices)
     created_at = models.DateTimeField(default=timezone.now)
+    retired_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         db_table = "memory_vec_meta"
-        constraints = [models.UniqueConstraint(fields=["state"], name="memory_vec_meta_one_per_state")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["state"], condition=~models.Q(state="retired"), name="memory_vec_meta_one_per_state"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.signature} ({self.state})"

@@ -1,10 +1,13 @@
-"""The life of vector indexes: opened for an embedding, filled, swapped in when whole, dropped.
+"""The life of vector indexes: opened for an embedding, filled, swapped in when whole, retired, dropped.
 
 The index that answers is never touched by a change of the embedding: the new one is filled beside it. All decisions
-are made under SQLite's write lock, so two processes can't open or swap at once.
+are made under SQLite's write lock, so two processes can't open or swap at once. Readers hold no lock: a search may
+have found an index and be embedding its query while that is retired, so its table stays for a while.
 """
 
 from dataclasses import asdict
+from datetime import timedelta
+from itertools import count
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -17,8 +20,10 @@ from memory import queue
 from memory.models import Memory, VectorIndex
 from memory.vector_stores.sqlite_vec import SqliteVecStore
 
-# vec0 tables can't be renamed, so the two generations take turns with the names.
-TABLE_NAMES = ("vec_memories", "vec_memories_2")
+# vec0 tables can't be renamed, so each generation takes the first of vec_memories, vec_memories_2, ... that is free.
+TABLE_NAME = "vec_memories"
+# Longer than any search that has an index in hand goes on.
+RETIRED_SECONDS = 60
 
 
 def find_index(state: VectorIndex.State) -> VectorIndex | None:
@@ -63,14 +68,14 @@ def open_target(resolution: EmbeddingResolution, config: EmbeddingConfig) -> Vec
         active, building = find_active(), find_index(VectorIndex.State.BUILDING)
         if active is not None and _is_for(active, resolution):
             if building is not None:
-                discard(building)
+                retire(building)
             return active
         if building is not None and _is_for(building, resolution):
             return building
         if building is not None:
-            discard(building)
+            retire(building)
         index = VectorIndex.objects.create(
-            table_name=next(name for name in TABLE_NAMES if active is None or name != active.table_name),
+            table_name=_choose_table_name(),
             signature=resolution.signature,
             # Pinned: while a new index is built, queries must go on being embedded the way this one was.
             config=asdict(pin(config)),
@@ -96,21 +101,30 @@ def settle_dimensions(index: VectorIndex, dimensions: int) -> VectorIndex:
 
 
 def swap_in(building: VectorIndex) -> None:
-    """Let the filled index answer and drop the one before it."""
+    """Let the filled index answer and retire the one before it."""
     with transaction.atomic():
         if not VectorIndex.objects.filter(pk=building.pk, state=VectorIndex.State.BUILDING).exists():
             return
         active = find_active()
         if active is not None:
-            discard(active)
+            retire(active)
         VectorIndex.objects.filter(pk=building.pk).update(state=VectorIndex.State.ACTIVE, created_at=timezone.now())
 
 
-def discard(index: VectorIndex) -> None:
-    store = open_store(index)
-    if store is not None:
-        store.drop_table()
-    index.delete()
+def retire(index: VectorIndex) -> None:
+    """Take the index out of use; its table goes with a later `drop_retired`."""
+    VectorIndex.objects.filter(pk=index.pk).update(state=VectorIndex.State.RETIRED, retired_at=timezone.now())
+
+
+def drop_retired() -> None:
+    """Drop what was retired long enough ago that nobody reads it any more."""
+    until = timezone.now() - timedelta(seconds=RETIRED_SECONDS)
+    for index in VectorIndex.objects.filter(state=VectorIndex.State.RETIRED, retired_at__lte=until):
+        with transaction.atomic():
+            store = open_store(index)
+            if store is not None:
+                store.drop_table()
+            index.delete()
 
 
 def flag_all() -> int:
@@ -139,6 +153,12 @@ def drop_vectors(memory_ids: list[int]) -> None:
 def _is_for(index: VectorIndex, resolution: EmbeddingResolution) -> bool:
     """True when the index holds vectors of this embedding, in the form that is asked for."""
     return resolution.agrees_with(index.signature) and index.quantization == settings.MEMORY_VEC_QUANTIZATION
+
+
+def _choose_table_name() -> str:
+    taken = set(VectorIndex.objects.values_list("table_name", flat=True))
+    names = (TABLE_NAME if number == 1 else f"{TABLE_NAME}_{number}" for number in count(1))
+    return next(name for name in names if name not in taken)
 
 
 def _make_table(index: VectorIndex) -> None:

@@ -1,11 +1,17 @@
 """sqlite-vec passes the contract of all vector stores, with full and with quantised vectors."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
+from django.db import OperationalError
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from embeddings.base import EmbeddingConfig, EmbeddingResolution
+from memory import services
+from memory.backends.base import MemoryChanges
 from memory.models import Memory, VectorIndex
 from memory.search.ranking import fuse_reciprocal_ranks, walk_budget
 from memory.vector_stores import lifecycle
@@ -58,14 +64,33 @@ class TestLifecycle:
         assert first.count() == 1
         lifecycle.swap_in(target)
         assert lifecycle.find_active().signature == "static:two:4"
+
+    def test_a_search_that_opened_the_index_before_the_swap_is_still_answered_and_later_the_table_goes(self):
+        first = open_sqlite_vec("one")
+        kept, deleted = remember("old"), remember("deleted")
+        first.upsert([VectorPoint(kept, unit(1)), VectorPoint(deleted, unit(1))])
+        lifecycle.swap_in(lifecycle.open_target(resolve_to("two", 4), CONFIG))
+        lifecycle.drop_retired()
+        assert len(first.search("A", unit(1), 5, Memory.objects.owned_by("A"))) == 2
+        services.delete(deleted.id)
+        assert first.count() == 1, "what is deleted leaves every table that is there"
+        VectorIndex.objects.filter(state="retired").update(retired_at=timezone.now() - timedelta(seconds=61))
+        lifecycle.drop_retired()
+        with pytest.raises(OperationalError):
+            first.count()
         assert VectorIndex.objects.count() == 1
+
+    def test_models_that_change_faster_than_tables_go_never_share_one(self):
+        stores = [open_sqlite_vec(model) for model in ("one", "two", "three", "four")]
+        assert len({store.table for store in stores}) == 4
+        assert VectorIndex.objects.filter(state="retired").count() == 2
 
     def test_changing_back_before_the_swap_keeps_the_old_index_whole(self):
         first = open_sqlite_vec("one")
         first.upsert([VectorPoint(remember("old"), unit(1))])
         lifecycle.open_target(resolve_to("two"), CONFIG)
         assert lifecycle.open_target(resolve_to("one"), CONFIG).state == VectorIndex.State.ACTIVE
-        assert (VectorIndex.objects.count(), first.count()) == (1, 1)
+        assert (VectorIndex.objects.exclude(state="retired").count(), first.count()) == (1, 1)
 
     def test_quantising_is_another_index(self, settings):
         open_sqlite_vec("one")
@@ -81,9 +106,6 @@ class TestLifecycle:
         assert lifecycle.open_target(resolve_to("one", None), CONFIG).pk == index.pk
 
     def test_a_text_that_changes_loses_its_vector_at_once(self):
-        from memory import services
-        from memory.backends.base import MemoryChanges
-
         store = open_sqlite_vec()
         record, other = remember("one"), remember("two")
         store.upsert([VectorPoint(record, unit(1)), VectorPoint(other, unit(1))])
