@@ -123,7 +123,15 @@ def read_metadata(value: Any) -> dict[str, Any]:
 
 def read_moment(value: Any) -> datetime:
     """Read a stored moment: UTC, unless another writer says so itself."""
-    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    if isinstance(value, str):
+        try:
+            # Every chat reads hundreds of them: with its zone in the text, one is read in half the time.
+            value = datetime.fromisoformat(value + "+00:00")
+        except ValueError:  # it names its zone already
+            value = datetime.fromisoformat(value)
+    moment: datetime = value
+    if moment.tzinfo is UTC:
+        return moment
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
