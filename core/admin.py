@@ -11,8 +11,10 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.admin_labels import label_model
 from core.models import Setting
 from core.runtime_settings import Section, SettingField
+from core.words import translate
 
 # Parts of names whose values are nobody's business, however deep they stand in an object.
 SECRET_WORDS: Final = ("apikey", "api_key", "token", "secret", "password", "authorization", "credential", "header")
@@ -37,6 +39,15 @@ def hide_secrets(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return [hide_secrets("", inner) for inner in value]
     return value
+
+
+label_model(
+    Setting,
+    gettext_lazy("setting"),
+    gettext_lazy("settings"),
+    key=gettext_lazy("key"),
+    updated_at=gettext_lazy("updated at"),
+)
 
 
 @admin.register(Setting)
@@ -68,7 +79,7 @@ class SettingAdmin(admin.ModelAdmin[Setting]):
     @admin.display(description=gettext_lazy("meaning"))
     def meaning(self, row: Setting) -> str:
         field = list_fields().get(row.key)
-        return _("Kept by the server for itself.") if field is None else field.help
+        return _("Kept by the server for itself.") if field is None else translate(field.help)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, Suspicio
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.html import escape
+from django.utils.translation import get_language, get_language_bidi, gettext
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -24,6 +25,8 @@ from core.errors import (
     TooLargeError,
     UnauthenticatedError,
 )
+from core.words import gettext as _
+from core.words import translate
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +41,7 @@ class ServerFailureError(AppError):
     """Something we did not expect. The log has the traceback, the caller has the request id."""
 
     def __init__(self) -> None:
-        super().__init__("Something went wrong on the server")
+        super().__init__(_("Something went wrong on the server"))
 
 
 class DatabaseBusyError(AppError):
@@ -46,7 +49,7 @@ class DatabaseBusyError(AppError):
     code = "database_busy"
 
     def __init__(self) -> None:
-        super().__init__("The database is busy, try again in a moment")
+        super().__init__(_("The database is busy, try again in a moment"))
 
 
 class RefusedRequestError(InvalidRequestError):
@@ -93,7 +96,8 @@ def error_response(error: AppError) -> JsonResponse:
 
 def refuse_method(*allowed: str) -> JsonResponse:
     """Return the 405 of a view that is not DRF's and answers the `allowed` methods only."""
-    error = RefusedRequestError(f"Only {' and '.join(allowed)} is answered here", status=405, code="method_not_allowed")
+    told = _("Only %(methods)s is answered here") % {"methods": " and ".join(allowed)}
+    error = RefusedRequestError(told, status=405, code="method_not_allowed")
     response = error_response(error)
     response.headers["Allow"] = ", ".join(allowed)
     return response
@@ -111,15 +115,15 @@ def translate_error(error: Exception) -> AppError:
     if isinstance(error, exceptions.APIException):
         return _translate_rest_error(error)
     if isinstance(error, Http404):
-        return NotFoundError("Not found")
+        return NotFoundError(_("Not found"))
     if isinstance(error, PermissionDenied):
-        return ForbiddenError("Permission denied")
+        return ForbiddenError(_("Permission denied"))
     if isinstance(error, RequestDataTooBig):
-        return TooLargeError("The request body is too large")
+        return TooLargeError(_("The request body is too large"))
     if isinstance(error, TooManyFieldsSent):
-        return TooLargeError("The request has too many fields")
+        return TooLargeError(_("The request has too many fields"))
     if isinstance(error, SuspiciousOperation):
-        return InvalidRequestError("Bad request")
+        return InvalidRequestError(_("Bad request"))
     if isinstance(error, OperationalError) and _tells_busy(error):
         return DatabaseBusyError()
     return ServerFailureError()
@@ -134,19 +138,19 @@ def _translate_rest_error(error: exceptions.APIException) -> AppError:
     if isinstance(error, exceptions.ValidationError):
         return InvalidFieldsError(flatten_details(error.detail))
     if isinstance(error, exceptions.ParseError):
-        return InvalidRequestError("Invalid JSON body", code="invalid_json")
+        return InvalidRequestError(_("Invalid JSON body"), code="invalid_json")
     if isinstance(error, exceptions.NotAuthenticated):
-        return UnauthenticatedError("Authentication required")
+        return UnauthenticatedError(_("Authentication required"))
     if isinstance(error, exceptions.AuthenticationFailed):
         return UnauthenticatedError(_read_message(error))
     if isinstance(error, exceptions.PermissionDenied):
         return ForbiddenError(_read_message(error))
     if isinstance(error, exceptions.NotFound):
-        return NotFoundError("Not found")
+        return NotFoundError(_("Not found"))
     if isinstance(error, exceptions.MethodNotAllowed):
-        return RefusedRequestError("Method not allowed", status=error.status_code, code="method_not_allowed")
+        return RefusedRequestError(_("Method not allowed"), status=error.status_code, code="method_not_allowed")
     if isinstance(error, exceptions.Throttled):
-        return RefusedRequestError("Too many requests", status=error.status_code, code="rate_limited")
+        return RefusedRequestError(_("Too many requests"), status=error.status_code, code="rate_limited")
     if 400 <= error.status_code < 500:
         return RefusedRequestError(
             _read_message(error), status=error.status_code, code=str(getattr(error, "default_code", "bad_request"))
@@ -155,7 +159,7 @@ def _translate_rest_error(error: exceptions.APIException) -> AppError:
 
 
 def _read_message(error: exceptions.APIException) -> str:
-    return str(error.detail) if isinstance(error.detail, str) else "The request was refused"
+    return str(error.detail) if isinstance(error.detail, str) else _("The request was refused")
 
 
 def flatten_details(detail: Any, path: str = "") -> list[FieldError]:
@@ -200,16 +204,16 @@ def handle_exception(error: Exception, context: Mapping[str, Any]) -> Response:
 def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
     told = translate_error(exception) if exception is not None else None
     if told is None or isinstance(told, ServerFailureError):
-        told = InvalidRequestError("Bad request")
+        told = InvalidRequestError(_("Bad request"))
     return _show(request, told)
 
 
 def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
-    return _show(request, ForbiddenError("Permission denied"))
+    return _show(request, ForbiddenError(_("Permission denied")))
 
 
 def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
-    return _show(request, NotFoundError("Not found"))
+    return _show(request, NotFoundError(_("Not found")))
 
 
 def show_server_failure(request: HttpRequest) -> HttpResponseBase:
@@ -220,7 +224,7 @@ def show_server_failure(request: HttpRequest) -> HttpResponseBase:
 def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     return _show(
         request,
-        ForbiddenError("The form was too old or came from another site; load the page again", code="csrf_failed"),
+        ForbiddenError(_("The form was too old or came from another site; load the page again"), code="csrf_failed"),
     )
 
 
@@ -232,10 +236,13 @@ def speaks_json(path: str) -> bool:
 def _show(request: HttpRequest, error: AppError) -> HttpResponseBase:
     if speaks_json(request.path_info):
         return error_response(error)
+    direction = "rtl" if get_language_bidi() else "ltr"
+    start = gettext("Start page")
     page = (
         "<!doctype html>\n"
-        f'<html lang="en"><head><meta charset="utf-8"><title>{error.status} - OmniRoute Memory</title></head>'
-        f"<body><h1>{error.status}</h1><p>{escape(error.message)}.</p>"
-        '<p><a href="/">Start page</a></p></body></html>\n'
+        f'<html lang="{get_language()}" dir="{direction}">'
+        f'<head><meta charset="utf-8"><title>{error.status} - OmniRoute Memory</title></head>'
+        f"<body><h1>{error.status}</h1><p>{escape(translate(error.message))}.</p>"
+        f'<p><a href="/">{start}</a></p></body></html>\n'
     )
     return HttpResponse(page, status=error.status, headers=build_error_headers(error))

@@ -6,6 +6,8 @@ A message never holds a secret, a file path, a traceback or a provider's raw bod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.words import gettext as _
+
 
 @dataclass(frozen=True)
 class FieldError:
@@ -40,7 +42,7 @@ class InvalidFieldsError(InvalidRequestError):
 
     code = "validation_failed"
 
-    def __init__(self, details: Sequence[FieldError], message: str = "Invalid request") -> None:
+    def __init__(self, details: Sequence[FieldError], message: str = _("Invalid request")) -> None:
         super().__init__(message, param=details[0].field if details else None)
         self.details = tuple(details)
 
@@ -78,7 +80,7 @@ class RateLimitedError(AppError):
     code = "rate_limited"
 
     def __init__(self, retry_seconds: int) -> None:
-        super().__init__(f"Too many requests with this key, try again in {retry_seconds} s")
+        super().__init__(_("Too many requests with this key, try again in %(seconds)d s") % {"seconds": retry_seconds})
         self.retry_seconds = retry_seconds
 
 

@@ -12,8 +12,9 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from core.errors import FieldError, InvalidFieldsError
+from core.words import gettext as _
 
-INVALID_JSON: Final = "Invalid JSON body"
+NO_OBJECT: Final = _("Invalid JSON body: it must be an object")
 
 
 class InvalidJSONError(InvalidFieldsError):
@@ -21,8 +22,8 @@ class InvalidJSONError(InvalidFieldsError):
 
     code = "invalid_json"
 
-    def __init__(self, reason: str = "") -> None:
-        super().__init__((), f"{INVALID_JSON}: {reason}" if reason else INVALID_JSON)
+    def __init__(self, message: str = _("Invalid JSON body")) -> None:
+        super().__init__((), message)
 
 
 def parse_json_object(raw: bytes) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def parse_json_object(raw: bytes) -> dict[str, Any]:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidJSONError("it is not valid UTF-8") from None
+        raise InvalidJSONError(_("Invalid JSON body: it is not valid UTF-8")) from None
     try:
         value = json.loads(text, parse_constant=_read_float, parse_float=_read_float)
     except json.JSONDecodeError:
@@ -43,7 +44,7 @@ def parse_json_object(raw: bytes) -> dict[str, Any]:
     except ValueError:  # from _read_float, or an integer with more digits than Python reads
         raise _name_unfit_number(text) from None
     if not isinstance(value, dict):
-        raise InvalidJSONError("it must be an object")
+        raise InvalidJSONError(NO_OBJECT)
     if not fits_depth(value, settings.MAX_JSON_DEPTH):
         raise _build_depth_error()
     return value
@@ -57,7 +58,7 @@ def read_json_object(request: HttpRequest | Request) -> dict[str, Any]:
     try:
         raw: bytes = request.body
     except (RawPostDataException, UnreadablePostError):
-        raise InvalidJSONError("it could not be read") from None
+        raise InvalidJSONError(_("Invalid JSON body: it could not be read")) from None
     return parse_json_object(raw) if raw else {}
 
 
@@ -77,7 +78,7 @@ class StrictJSONParser(BaseParser):
 def fits_depth(value: object, limit: int) -> bool:
     """Tell whether containers nest at most `limit` deep; a flat object is 1 deep. Level by level, no recursion."""
     level = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
+    for _level in range(limit):
         level = [
             item
             for container in level
@@ -165,9 +166,10 @@ def _name_unfit_number(text: str) -> InvalidFieldsError:
         return _build_depth_error()
     path = _find_path(value, lambda item: isinstance(item, float) and not math.isfinite(item))
     if not path:
-        return InvalidJSONError("it must be an object")
-    return InvalidFieldsError([FieldError(path, "Must be a finite number of at most 4300 digits")])
+        return InvalidJSONError(NO_OBJECT)
+    return InvalidFieldsError([FieldError(path, _("Must be a finite number of at most 4300 digits"))])
 
 
 def _build_depth_error() -> InvalidJSONError:
-    return InvalidJSONError(f"it is nested more than {settings.MAX_JSON_DEPTH} levels deep")
+    told = _("Invalid JSON body: it is nested more than %(count)d levels deep")
+    return InvalidJSONError(told % {"count": settings.MAX_JSON_DEPTH})

@@ -17,10 +17,12 @@ from django.contrib.sessions import middleware as session_middleware
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponseBase
 from django.middleware import common, csrf, security
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from core import metrics
-from core.error_handler import error_response, show_bad_request
+from core.error_handler import error_response, show_bad_request, speaks_json
 from core.errors import RateLimitedError
 from core.rate_limit import LIMITER
 
@@ -124,6 +126,44 @@ def _add_headers(response: HttpResponseBase, request_id: str) -> HttpResponseBas
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers["x-request-id"] = request_id
+    return response
+
+
+class LanguageMiddleware:
+    """Show pages in the language that the browser asks for, among settings.LANGUAGES. Programs are told English.
+
+    Not Django's own, which leaves its language behind for whatever the thread serves next, and costs an asynchronous
+    server two thread hops.
+    """
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        if speaks_json(request.path_info):
+            return self.get_response(request)
+        language = translation.get_language_from_request(request)
+        if self.is_async:
+            return self._answer_async(request, language)
+        with translation.override(language):
+            response = cast(HttpResponseBase, self.get_response(request))
+        return _tell_language(response, language)
+
+    async def _answer_async(self, request: HttpRequest, language: str) -> HttpResponseBase:
+        with translation.override(language):
+            response = await cast(Awaitable[HttpResponseBase], self.get_response(request))
+        return _tell_language(response, language)
+
+
+def _tell_language(response: HttpResponseBase, language: str) -> HttpResponseBase:
+    patch_vary_headers(response, ("Accept-Language",))
+    response.headers.setdefault("Content-Language", language)
     return response
 
 

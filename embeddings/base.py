@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UpstreamError
+from core.words import gettext as _
 
 SourceName = Literal["remote", "static", "transformers"]
 SourceChoice = Literal["remote", "static", "transformers", "auto"]
@@ -146,15 +147,18 @@ def check_vector(values: object, expected_dimensions: int | None) -> Vector:
     """
     numbers = _read_numbers(values)
     if not 0 < numbers.size <= MAX_DIMENSIONS:
-        raise InvalidVectorError("the vector is empty" if not numbers.size else "the vector is too wide")
+        raise InvalidVectorError(_("the vector is empty") if not numbers.size else _("the vector is too wide"))
     if expected_dimensions is not None and numbers.size != expected_dimensions:
-        raise InvalidVectorError(f"the vector has {numbers.size} dimensions instead of {expected_dimensions}")
+        raise InvalidVectorError(
+            _("the vector has %(given)d dimensions instead of %(wanted)d")
+            % {"given": numbers.size, "wanted": expected_dimensions}
+        )
     # NaN compares false, so it fails here as well.
     if not bool(np.all(np.abs(numbers) <= np.finfo(np.float32).max)):
-        raise InvalidVectorError("the vector holds a number that is not finite")
+        raise InvalidVectorError(_("the vector holds a number that is not finite"))
     length = math.sqrt(float(np.dot(numbers, numbers)))
     if length < MIN_LENGTH:
-        raise InvalidVectorError("the vector is zero")
+        raise InvalidVectorError(_("the vector is zero"))
     vector: Vector = (numbers / length).astype(np.float32)
     vector.flags.writeable = False
     return vector
@@ -163,15 +167,15 @@ def check_vector(values: object, expected_dimensions: int | None) -> Vector:
 def _read_numbers(values: object) -> NDArray[np.float64]:
     if isinstance(values, np.ndarray):
         if values.ndim != 1 or values.dtype.kind not in "fiu":
-            raise InvalidVectorError("the vector is no list of numbers")
+            raise InvalidVectorError(_("the vector is no list of numbers"))
         return values.astype(np.float64)
     # By exact type: a bool is an int to Python, and numpy would read the text "0.1" as a number.
     if not isinstance(values, list | tuple) or not set(map(type, values)) <= {int, float}:
-        raise InvalidVectorError("the vector is no list of numbers")
+        raise InvalidVectorError(_("the vector is no list of numbers"))
     try:
         return np.array(values, dtype=np.float64)
     except OverflowError:
-        raise InvalidVectorError("the vector holds a number that is not finite") from None
+        raise InvalidVectorError(_("the vector holds a number that is not finite")) from None
 
 
 def build_signature(source: SourceName, model: str, dimensions: int | None) -> str:

@@ -6,6 +6,7 @@ that changed the source would change the signature, and with it throw a whole in
 
 from dataclasses import dataclass, replace
 
+from core.words import gettext as _
 from embeddings.base import (
     NO_SIGNATURE,
     EmbeddingConfig,
@@ -51,7 +52,8 @@ def choose(config: EmbeddingConfig) -> Choice:
             return _wrap(choose_transformers(config.local_model))
         case "auto":
             return _choose_auto(config)
-    return _none(f"the source {config.source} is chosen but not enabled ({config.source}Enabled)")
+    told = _("the source %(source)s is chosen but not enabled (%(source)sEnabled)")
+    return _none(told % {"source": config.source})
 
 
 def pin(config: EmbeddingConfig) -> EmbeddingConfig:
@@ -86,7 +88,7 @@ def _choose_auto(config: EmbeddingConfig) -> Choice:
     if config.transformers_enabled:
         return _wrap(choose_transformers(config.local_model))
     return _none(
-        "no embedding source: no provider has a key, and neither the static nor the transformers model is enabled"
+        _("no embedding source: no provider has a key, and neither the static nor the transformers model is enabled")
     )
 
 
@@ -94,9 +96,9 @@ def _choose_remote(config: EmbeddingConfig) -> Choice:
     if _wants_custom(config):
         return _wrap(resolve_custom((config.custom_base_url or "").rstrip("/"), config.custom_model_id or ""))
     if config.custom_base_url or config.custom_model_id:
-        return _none("a custom embedding endpoint needs both customBaseUrl and customModelId")
+        return _none(_("a custom embedding endpoint needs both customBaseUrl and customModelId"))
     if not config.provider_model:
-        return _none("no_key: no embedding model is chosen (embeddingProviderModel)", "no_key")
+        return _none(_("no_key: no embedding model is chosen (embeddingProviderModel)"), "no_key")
     return _wrap(resolve_provider_model(config.provider_model))
 
 

@@ -20,6 +20,8 @@ from django.conf import settings
 
 from core.errors import AppError, UpstreamTimeoutError
 from core.outbound import Deadline
+from core.words import gettext as _
+from core.words import read_words
 from embeddings.hub import HubError, download_model
 from embeddings.model_files import find_folder, is_hub_name, label_model, read_architectures
 from embeddings.texts import cut_to_tokens
@@ -59,17 +61,19 @@ class _LoadedModel:
 def find_obstacle(name: str) -> str | None:
     """Return why the model called `name` can't be used now and what to do; None when it can. Loads nothing."""
     if importlib.util.find_spec(PACKAGE) is None:
-        return f"sentence-transformers is not installed: {INSTALL_LINE}"
+        return _("sentence-transformers is not installed: %(command)s") % {"command": INSTALL_LINE}
     folder = find_folder(name)
     if folder is None and not is_hub_name(name):
-        return f"{label_model(name)} is neither a model of the hub nor a folder with the weights of one"
+        told = _("%(name)s is neither a model of the hub nor a folder with the weights of one")
+        return told % {"name": label_model(name)}
     if folder is None:
-        why_not = _FAILED_DOWNLOADS.get(name, "saving the setting again has it fetched")
-        return f"the model {label_model(name)} is not on this machine: {why_not}"
+        why_not = _FAILED_DOWNLOADS.get(name, _("saving the setting again has it fetched"))
+        told = _("the model %(name)s is not on this machine: %(reason)s")
+        return told % {"name": label_model(name), "reason": why_not}
     architectures = read_architectures(folder)
     if architectures and not any(architecture.endswith(JUDGES) for architecture in architectures):
         # It would be given a random head and rank by chance, without a word.
-        return f"the model {label_model(name)} is no cross-encoder"
+        return _("the model %(name)s is no cross-encoder") % {"name": label_model(name)}
     return None
 
 
@@ -82,7 +86,8 @@ def prepare_cross_encoder(name: str) -> None:
             download_model(name, None)
         except HubError as error:
             log.warning("embeddings.cross_encoder.not_downloaded", model=label_model(name), reason=str(error))
-            _FAILED_DOWNLOADS[name] = f"{error}; saving the setting again tries once more"
+            told = _("%(reason)s; saving the setting again tries once more")
+            _FAILED_DOWNLOADS[name] = told % {"reason": read_words(error)}
         else:
             _FAILED_DOWNLOADS.pop(name, None)
 
@@ -122,21 +127,23 @@ def _score(name: str, query: str, texts: list[str], deadline: Deadline) -> list[
 def _read_scores(raw: Any, count: int, name: str) -> Any:
     numbers = np.asarray(raw, dtype=np.float64)
     if numbers.shape not in ((count,), (count, 1)):
-        raise CrossEncoderError(f"The model {label_model(name)} is no reranker: it gives more than one score a text")
+        raise CrossEncoderError(
+            _("The model %(name)s is no reranker: it gives more than one score a text") % {"name": label_model(name)}
+        )
     if not np.isfinite(numbers).all():
-        raise CrossEncoderError(f"The model {label_model(name)} gave a score that is not finite")
+        raise CrossEncoderError(_("The model %(name)s gave a score that is not finite") % {"name": label_model(name)})
     return numbers.reshape(count)
 
 
 def _tell_slow(name: str) -> CrossEncoderError:
-    message = f"The model {label_model(name)} did not answer in time"
+    message = _("The model %(name)s did not answer in time") % {"name": label_model(name)}
     return CrossEncoderError(message, code=UpstreamTimeoutError.code)
 
 
 def _load(name: str) -> _LoadedModel:
     folder = find_folder(name)
     if folder is None:
-        raise CrossEncoderError(f"The files of the model {label_model(name)} are gone")
+        raise CrossEncoderError(_("The files of the model %(name)s are gone") % {"name": label_model(name)})
     key = str(folder)
     with _LOCK:
         loaded = _LOADED.get(key)
@@ -153,13 +160,15 @@ def _read_model(name: str, folder: Path) -> _LoadedModel:
         import torch
         from sentence_transformers import CrossEncoder
     except ImportError:
-        raise CrossEncoderError(f"sentence-transformers is not installed: {INSTALL_LINE}") from None
+        raise CrossEncoderError(
+            _("sentence-transformers is not installed: %(command)s") % {"command": INSTALL_LINE}
+        ) from None
     try:
         torch.set_num_threads(settings.MEMORY_TRANSFORMERS_THREADS)
         model = CrossEncoder(str(folder), device="cpu", local_files_only=True, model_kwargs={"use_safetensors": True})
     except Exception as error:  # noqa: BLE001 - the libraries raise whatever they come upon in the files
         log.warning("embeddings.cross_encoder.not_loaded", model=label_model(name), error=type(error).__name__)
-        raise CrossEncoderError(f"The model {label_model(name)} could not be loaded") from None
+        raise CrossEncoderError(_("The model %(name)s could not be loaded") % {"name": label_model(name)}) from None
     # Some models bring a sigmoid of their own and some none: raw numbers are the same from all.
     raw = torch.nn.Identity()
     return _LoadedModel(lambda pairs: model.predict(pairs, activation_fn=raw, show_progress_bar=False))

@@ -5,14 +5,15 @@ from urllib.parse import urlsplit
 
 from core.errors import OutboundRefusedError
 from core.outbound import check_url
+from core.words import gettext as _
 from embeddings.base import NO_SIGNATURE, EmbeddingResolution, build_signature
 from embeddings.measurements import read_dimensions
 from embeddings.remote import RemoteEndpoint
 from embeddings.wire import WireOptions
 
 PREFIX: Final = "memory-custom/"
-PEER: Final = "The custom embedding endpoint"
-REFUSAL: Final = "Custom embedding endpoint is invalid or blocked"
+PEER: Final = _("The custom embedding endpoint")
+REFUSAL: Final = _("Custom embedding endpoint is invalid or blocked")
 # One machine with one model: larger requests would only make it answer later than we wait.
 MAX_BATCH: Final = 16
 MAX_BATCH_TOKENS: Final = 6_000
@@ -32,7 +33,7 @@ def resolve_custom(base_url: str, model_id: str) -> RemoteEndpoint | EmbeddingRe
     dimensions = read_dimensions(unmeasured)
     signature = build_signature("remote", signed, dimensions)
     return RemoteEndpoint(
-        resolution=EmbeddingResolution("remote", model, dimensions, signature, "the custom embedding endpoint"),
+        resolution=EmbeddingResolution("remote", model, dimensions, signature, _("the custom embedding endpoint")),
         provider_model="",
         model=model_id,
         base_url=base_url,

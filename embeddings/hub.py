@@ -17,11 +17,12 @@ from django.conf import settings
 
 from core.errors import UpstreamError, UpstreamTimeoutError
 from core.outbound import Client, Deadline, check_url, sync_client, telling_upstream_errors
+from core.words import gettext as _
 from embeddings.model_files import choose_cache_folder, find_weights, has_readable_weights, is_hub_name
 
 log = structlog.get_logger(__name__)
 
-PEER: Final = "The model hub"
+PEER: Final = _("The model hub")
 CONNECT_SECONDS: Final = 3.0
 SILENCE_SECONDS: Final = 15.0
 DOWNLOAD_SECONDS: Final = 600.0
@@ -42,9 +43,9 @@ def download_model(name: str, files: Sequence[str] | None) -> Path:
     `files` are what is fetched; None is everything that sentence-transformers needs. Raises `HubError`.
     """
     if settings.HF_HUB_OFFLINE:
-        raise HubError("downloads are switched off by HF_HUB_OFFLINE")
+        raise HubError(_("downloads are switched off by HF_HUB_OFFLINE"))
     if not is_hub_name(name):
-        raise HubError("it is no model of the hub and no such folder exists")
+        raise HubError(_("it is no model of the hub and no such folder exists"))
     target = choose_cache_folder(name)
     deadline = Deadline(DOWNLOAD_SECONDS)
     try:
@@ -62,7 +63,7 @@ def download_model(name: str, files: Sequence[str] | None) -> Path:
     except UpstreamError as error:
         raise HubError(error.message) from None
     except OSError as error:
-        raise HubError(f"the cache folder can't be written ({error.strerror})") from None
+        raise HubError(_("the cache folder can't be written (%(reason)s)") % {"reason": error.strerror}) from None
     log.info("embeddings.model.downloaded", model=name)
     return target
 
@@ -85,7 +86,7 @@ class _Hub:
                 told = json.loads(listing.read_bytes())
                 paths = [entry["rfilename"] for entry in told["siblings"]]
             except (ValueError, KeyError, TypeError):
-                raise UpstreamError(f"{PEER} did not list the model's files") from None
+                raise UpstreamError(_("%(peer)s did not list the model's files") % {"peer": PEER}) from None
         return [path for path in paths if isinstance(path, str) and _is_needed(path)]
 
     def fetch_file(self, path: str, target: Path) -> None:
@@ -96,24 +97,28 @@ class _Hub:
 
     def _fetch(self, url: str, target: Path, max_bytes: int) -> int:
         """Write what `url` leads to into `target`; return its size. Every hop is judged like the first address."""
-        for _ in range(MAX_HOPS):
+        for _hop in range(MAX_HOPS):
             with telling_upstream_errors(PEER), self._client.stream("GET", url) as response:
                 if response.has_redirect_location:
                     url = _follow(url, response.headers["location"])
                     continue
                 if response.status_code != 200:
-                    raise UpstreamError(f"{PEER} answered with status {response.status_code}")
+                    raise UpstreamError(
+                        _("%(peer)s answered with status %(status)d") % {"peer": PEER, "status": response.status_code}
+                    )
                 size = 0
                 with target.open("wb") as file:
                     for chunk in response.iter_bytes():
                         size += len(chunk)
                         if size > max_bytes:
-                            raise UpstreamError(f"{PEER} sent more than a model of use here can be")
+                            raise UpstreamError(
+                                _("%(peer)s sent more than a model of use here can be") % {"peer": PEER}
+                            )
                         if self._deadline.seconds_left() <= 0:
-                            raise UpstreamTimeoutError(f"{PEER} is too slow")
+                            raise UpstreamTimeoutError(_("%(peer)s is too slow") % {"peer": PEER})
                         file.write(chunk)
                 return size
-        raise UpstreamError(f"{PEER} redirects in circles")
+        raise UpstreamError(_("%(peer)s redirects in circles") % {"peer": PEER})
 
     @staticmethod
     def _endpoint() -> str:
@@ -125,7 +130,7 @@ def _follow(url: str, location: str) -> str:
     """Return where a redirect leads; one from https to http is refused."""
     hop = urljoin(url, location)
     if urlsplit(url).scheme == "https" and urlsplit(hop).scheme != "https":
-        raise UpstreamError(f"{PEER} redirects to an address that is not encrypted")
+        raise UpstreamError(_("%(peer)s redirects to an address that is not encrypted") % {"peer": PEER})
     return hop
 
 
@@ -145,12 +150,12 @@ def _is_needed(path: str) -> bool:
 def _check_files(folder: Path) -> None:
     """Refuse what is no model, such as the page of a login portal that answered in the hub's place."""
     if not has_readable_weights(folder):
-        raise UpstreamError(f"{PEER} has no weights of this model as safetensors")
+        raise UpstreamError(_("%(peer)s has no weights of this model as safetensors") % {"peer": PEER})
     for path in folder.rglob("*.json"):
         try:
             json.loads(path.read_bytes())
         except ValueError:
-            raise UpstreamError(f"{PEER} sent something else than the model") from None
+            raise UpstreamError(_("%(peer)s sent something else than the model") % {"peer": PEER}) from None
 
 
 def _put_in_place(temporary: Path, target: Path) -> None:

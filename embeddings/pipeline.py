@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from core.words import gettext as _
 from embeddings.base import Embedding, EmbeddingError, EmbeddingSource, Purpose, Vector
 from embeddings.cache import build_cache_key, get_cache
 from embeddings.failures import forget_failure, remember_failure
@@ -129,6 +130,6 @@ class _Work:
             resolution.source or "remote",
             resolution.model,
             "unknown",
-            "There is nothing in the text to embed",
+            _("There is nothing in the text to embed"),
             is_outage=False,
         )

@@ -8,6 +8,7 @@ from core.errors import AppError
 from core.providers.registry import ECHO, PROVIDERS, find_provider
 from core.providers.registry_models import EMBEDDING_MODELS
 from core.providers.routing import Route, list_routes, resolve_route
+from core.words import gettext as _
 from embeddings.base import NO_SIGNATURE, EmbeddingResolution, Reason, build_signature
 from embeddings.measurements import read_dimensions
 from embeddings.remote import RemoteEndpoint
@@ -80,7 +81,7 @@ def resolve_provider_model(provider_model: str) -> RemoteEndpoint | EmbeddingRes
     if not slash:
         provider, model = _find_seller(provider), provider
     if not provider or not model.strip():
-        reason = "the embedding model must be written as provider/model, such as openai/text-embedding-3-small"
+        reason = _("the embedding model must be written as provider/model, such as openai/text-embedding-3-small")
         return EmbeddingResolution(None, None, None, NO_SIGNATURE, reason, "unknown")
     model = model.strip()
     try:
@@ -108,21 +109,25 @@ def find_first_keyed() -> RemoteEndpoint | None:
 def _build_endpoint(route: Route) -> RemoteEndpoint | EmbeddingResolution:
     provider = _canonical(route.provider)
     if provider == ECHO:
-        reason = "the built-in echo provider makes no embeddings"
+        reason = _("the built-in echo provider makes no embeddings")
         return EmbeddingResolution(None, None, None, NO_SIGNATURE, reason, "unknown")
     limits = _LIMITS.get(provider, _Limits())
     name = f"{provider}/{route.model}"
     dimensions = _find_dimensions(provider, route.model)
     return RemoteEndpoint(
         resolution=EmbeddingResolution(
-            "remote", name, dimensions, build_signature("remote", name, dimensions), f"the provider {provider}"
+            "remote",
+            name,
+            dimensions,
+            build_signature("remote", name, dimensions),
+            _("the provider %(name)s") % {"name": provider},
         ),
         provider_model=f"{route.provider}/{route.model}",
         model=route.model,
         base_url=route.base_url,
         api_key=route.api_key,
-        peer=f"The provider {provider}",
-        refusal=f"The address of the provider {provider} is invalid or blocked",
+        peer=_("The provider %(name)s") % {"name": provider},
+        refusal=_("The address of the provider %(provider)s is invalid or blocked") % {"provider": provider},
         wire=_choose_wire(provider, route.model),
         max_batch=limits.texts,
         max_batch_tokens=limits.tokens,
@@ -135,7 +140,9 @@ def _refuse(provider: str, model: str, failure: Reason, error: AppError) -> Embe
     name = f"{_canonical(provider)}/{model}"
     dimensions = _find_dimensions(_canonical(provider), model)
     signature = build_signature("remote", name, dimensions)
-    return EmbeddingResolution("remote", name, dimensions, signature, f"no_key: {error.message}", failure)
+    return EmbeddingResolution(
+        "remote", name, dimensions, signature, _("no_key: %(reason)s") % {"reason": error.message}, failure
+    )
 
 
 def _choose_wire(provider: str, model: str) -> WireOptions:

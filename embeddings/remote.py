@@ -14,6 +14,7 @@ import structlog
 
 from core.errors import OutboundRefusedError, UpstreamError, UpstreamTimeoutError
 from core.outbound import Answer, Deadline, post
+from core.words import read_words
 from embeddings.base import (
     EmbeddingError,
     EmbeddingResolution,
@@ -24,6 +25,14 @@ from embeddings.base import (
     check_vector,
 )
 from embeddings.measurements import remember_dimensions
+from embeddings.refusals import (
+    judge_status,
+    tell_other_width,
+    tell_refused_text,
+    tell_too_long_text,
+    tell_unusable_answer,
+    tell_unusable_vector,
+)
 from embeddings.texts import cut_to_tokens, estimate_tokens
 from embeddings.wire import (
     UnusableAnswerError,
@@ -107,6 +116,7 @@ class _Run:
 
     def __init__(self, endpoint: RemoteEndpoint, purpose: Purpose, deadline: Deadline) -> None:
         self._endpoint = endpoint
+        self._peer = endpoint.peer
         self._purpose = purpose
         self._deadline = deadline
         self._has_succeeded = False
@@ -126,7 +136,7 @@ class _Run:
             self._refused_alone += 1
             if self._refused_alone > 1 and not self._has_succeeded:
                 raise self._tell_status(refusal.status) from None
-            return [self._pass_over(f"refuses the text with status {refusal.status}")]
+            return [self._pass_over(tell_refused_text(self._peer, refusal.status))]
 
     def _embed_halves(self, texts: list[str]) -> list[Vector | EmbeddingError]:
         middle = len(texts) // 2
@@ -156,7 +166,7 @@ class _Run:
         except _TooLongError:
             return self._embed_shortened(text, lengths[-1:])
         except _InputRefusedError as refusal:
-            return self._pass_over(f"refuses the text with status {refusal.status}")
+            return self._pass_over(tell_refused_text(self._peer, refusal.status))
 
     def _embed_shortened(self, text: str, lengths: Sequence[float]) -> Vector | EmbeddingError:
         for max_tokens in lengths:
@@ -168,8 +178,8 @@ class _Run:
             except _TooLongError:
                 continue
             except _InputRefusedError as refusal:
-                return self._pass_over(f"refuses the text with status {refusal.status}")
-        return self._pass_over("takes no text of this length")
+                return self._pass_over(tell_refused_text(self._peer, refusal.status))
+        return self._pass_over(tell_too_long_text(self._peer))
 
     def _request(self, texts: list[str]) -> list[Vector | EmbeddingError]:
         answer = self._ask(build_body(self._endpoint.model, texts, self._purpose, self._endpoint.wire))
@@ -182,7 +192,7 @@ class _Run:
         try:
             values = read_vectors(answer.body, len(texts), self._endpoint.wire.form)
         except UnusableAnswerError as error:
-            raise self._fail("request_failed", f"{self._endpoint.peer} answered {error}") from None
+            raise self._fail("request_failed", tell_unusable_answer(self._peer, read_words(error))) from None
         return self._check(values)
 
     def _check(self, values: list[object]) -> list[Vector | EmbeddingError]:
@@ -191,7 +201,7 @@ class _Run:
             try:
                 results.append(check_vector(value, self.dimensions))
             except InvalidVectorError as error:
-                results.append(self._pass_over(f"gave no usable vector: {error}"))
+                results.append(self._pass_over(tell_unusable_vector(self._peer, read_words(error))))
         vectors = [result for result in results if not isinstance(result, EmbeddingError)]
         if not vectors:
             return results
@@ -209,7 +219,7 @@ class _Run:
     def _refuse_other_widths(self, result: Vector | EmbeddingError) -> Vector | EmbeddingError:
         if isinstance(result, EmbeddingError) or result.size == self.dimensions:
             return result
-        return self._pass_over(f"gave a vector of {result.size} dimensions instead of {self.dimensions}")
+        return self._pass_over(tell_other_width(self._peer, result.size, self.dimensions))
 
     def _ask(self, body: bytes) -> Answer:
         """Return an answer of any status but those that retrying may help, for which the tries have run out."""
@@ -239,15 +249,8 @@ class _Run:
         raise AssertionError("the last try either returns or raises")
 
     def _tell_status(self, status: int) -> EmbeddingError:
-        peer = self._endpoint.peer
-        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            told = "refuses the key" if self._endpoint.api_key else "wants a key, and none is sent"
-            return self._fail("no_key", f"{peer} {told}")
-        if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return self._fail("rate_limited", f"{peer} has had too many requests")
-        if 300 <= status < 400:
-            return self._fail("request_failed", f"{peer} answered with a redirect, which is not followed")
-        return self._fail("request_failed", f"{peer} answered with status {status}")
+        reason, told = judge_status(status, self._peer, has_key=bool(self._endpoint.api_key))
+        return self._fail(reason, told)
 
     def _fail(self, reason: Reason, message: str) -> EmbeddingError:
         return EmbeddingError("remote", self._endpoint.resolution.model, reason, message)
@@ -258,7 +261,7 @@ class _Run:
             "remote",
             self._endpoint.resolution.model,
             "request_failed",
-            f"{self._endpoint.peer} {told}",
+            told,
             is_outage=False,
         )
 

@@ -14,6 +14,8 @@ from typing import Any, Final
 import structlog
 from django.conf import settings
 
+from core.words import gettext as _
+from core.words import read_words
 from embeddings.base import (
     EmbeddingError,
     EmbeddingResolution,
@@ -69,13 +71,12 @@ def choose_static(pinned: str | None = None) -> StaticChoice:
         return _build_choice(pinned, BUNDLED_FOLDER if pinned == BUNDLED else find_folder(pinned), "")
     wanted: str = settings.MEMORY_STATIC_MODEL
     if wanted == BUNDLED:
-        return _build_choice(BUNDLED, BUNDLED_FOLDER, "the bundled static model")
+        return _build_choice(BUNDLED, BUNDLED_FOLDER, _("the bundled static model"))
     folder, why_not = _find_wanted(wanted)
     if folder is not None:
-        return _build_choice(wanted, folder, f"the static model {label_model(wanted)}")
-    return _build_choice(
-        BUNDLED, BUNDLED_FOLDER, f"the bundled static model stands in for {label_model(wanted)}: {why_not}"
-    )
+        return _build_choice(wanted, folder, _("the static model %(name)s") % {"name": label_model(wanted)})
+    told = _("the bundled static model stands in for %(name)s: %(reason)s")
+    return _build_choice(BUNDLED, BUNDLED_FOLDER, told % {"name": label_model(wanted), "reason": why_not})
 
 
 def prepare_static(*, retry: bool = False) -> None:
@@ -122,7 +123,7 @@ class StaticSource:
         try:
             return check_vector(row, self.resolution.dimensions)
         except InvalidVectorError as error:
-            message = f"The static model has no vector for this text: {error}"
+            message = _("The static model has no vector for this text: %(reason)s") % {"reason": read_words(error)}
             return EmbeddingError("static", self.resolution.model, "request_failed", message, is_outage=False)
 
 
@@ -131,7 +132,7 @@ def _find_wanted(wanted: str) -> tuple[Path | None, str]:
     standin = read_standin(wanted)
     if standin is not None:
         return None, standin
-    return find_folder(wanted), "it is not on this machine yet"
+    return find_folder(wanted), _("it is not on this machine yet")
 
 
 def _build_choice(name: str, folder: Path | None, reason: str) -> StaticChoice:
@@ -139,7 +140,7 @@ def _build_choice(name: str, folder: Path | None, reason: str) -> StaticChoice:
     dimensions = None if folder is None else read_static_dimensions(folder)
     if folder is None or dimensions is None:
         signature = build_signature("static", label, None)
-        missing = f"The files of the static model {label} are missing or damaged"
+        missing = _("The files of the static model %(name)s are missing or damaged") % {"name": label}
         broken = EmbeddingResolution("static", label, None, signature, missing, "model_load_failed")
         return StaticChoice(name, BUNDLED_FOLDER, broken)
     signature = build_signature("static", sign_model(name, folder), dimensions)
@@ -161,12 +162,12 @@ def _read_model(choice: StaticChoice) -> _LoadedModel:
         # Here and nowhere else: what never makes a static vector never loads the library.
         from model2vec import StaticModel
     except ImportError:
-        message = f"model2vec is not installed: {INSTALL_LINE}"
+        message = _("model2vec is not installed: %(command)s") % {"command": INSTALL_LINE}
         raise EmbeddingError("static", model_name, "model_load_failed", message) from None
     try:
         model = StaticModel.from_pretrained(choice.folder)
     except Exception as error:  # noqa: BLE001 - the tokenizer and the weights' reader raise bare Exceptions
         log.warning("embeddings.model.not_loaded", model=model_name, error=type(error).__name__)
-        message = f"The static model {model_name} could not be loaded"
+        message = _("The static model %(name)s could not be loaded") % {"name": model_name}
         raise EmbeddingError("static", model_name, "model_load_failed", message) from None
     return _LoadedModel(lambda texts: model.encode(texts, use_multiprocessing=False), Lock())

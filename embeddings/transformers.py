@@ -14,6 +14,8 @@ from typing import Any, Final
 import structlog
 from django.conf import settings
 
+from core.words import gettext as _
+from core.words import read_words
 from embeddings.base import (
     EmbeddingError,
     EmbeddingResolution,
@@ -72,12 +74,14 @@ def choose_transformers(pinned: str | None = None) -> TransformersChoice:
     dimensions = KNOWN_DIMENSIONS.get(name, measured)
     signed = label if folder is None else sign_model(name, folder)
     failure: Reason | None = None
-    reason = f"the sentence-transformers model {label}"
+    reason: str = _("the sentence-transformers model %(name)s") % {"name": label}
     if importlib.util.find_spec(PACKAGE) is None:
-        failure, reason = "model_load_failed", f"sentence-transformers is not installed: {INSTALL_LINE}"
+        failure = "model_load_failed"
+        reason = _("sentence-transformers is not installed: %(command)s") % {"command": INSTALL_LINE}
     elif folder is None:
-        why_not = _FAILED_DOWNLOADS.get(name, "the next indexing job fetches it")
-        failure, reason = "model_load_failed", f"The model {label} is not on this machine: {why_not}"
+        why_not = _FAILED_DOWNLOADS.get(name, _("the next indexing job fetches it"))
+        failure = "model_load_failed"
+        reason = _("The model %(name)s is not on this machine: %(reason)s") % {"name": label, "reason": why_not}
     resolution = EmbeddingResolution(
         "transformers", label, dimensions, build_signature("transformers", signed, dimensions), reason, failure
     )
@@ -99,7 +103,7 @@ def prepare_transformers(*, retry: bool = False) -> None:
             download_model(name, None)
         except HubError as error:
             log.warning("embeddings.transformers.not_downloaded", model=label_model(name), reason=str(error))
-            _FAILED_DOWNLOADS[name] = f"{error}; a full reindex tries again"
+            _FAILED_DOWNLOADS[name] = _("%(reason)s; a full reindex tries again") % {"reason": read_words(error)}
         else:
             _FAILED_DOWNLOADS.pop(name, None)
 
@@ -121,7 +125,7 @@ class TransformersSource:
             return []
         model = _load(self._choice)
         if not model.lock.acquire(timeout=timeout_seconds):
-            raise EmbeddingError("transformers", self.resolution.model, "timeout", "The local model is busy")
+            raise EmbeddingError("transformers", self.resolution.model, "timeout", _("The local model is busy"))
         try:
             rows = model.encode([cut_to_tokens(text, MAX_TEXT_TOKENS) for text in texts])
         finally:
@@ -135,7 +139,7 @@ class TransformersSource:
         try:
             return check_vector(row, self.resolution.dimensions)
         except InvalidVectorError as error:
-            message = f"The local model has no vector for this text: {error}"
+            message = _("The local model has no vector for this text: %(reason)s") % {"reason": read_words(error)}
             return EmbeddingError("transformers", self.resolution.model, "request_failed", message, is_outage=False)
 
 
@@ -160,7 +164,7 @@ def _read_model(choice: TransformersChoice) -> _LoadedModel:
         import torch
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        message = f"sentence-transformers is not installed: {INSTALL_LINE}"
+        message = _("sentence-transformers is not installed: %(command)s") % {"command": INSTALL_LINE}
         raise EmbeddingError("transformers", model_name, "model_load_failed", message) from None
     if choice.folder is None:
         raise EmbeddingError("transformers", model_name, "model_load_failed", choice.resolution.reason)
@@ -171,6 +175,6 @@ def _read_model(choice: TransformersChoice) -> _LoadedModel:
         )
     except Exception as error:  # noqa: BLE001 - the libraries raise whatever they come upon in the files
         log.warning("embeddings.model.not_loaded", model=model_name, error=type(error).__name__)
-        message = f"The model {model_name} could not be loaded"
+        message = _("The model %(name)s could not be loaded") % {"name": model_name}
         raise EmbeddingError("transformers", model_name, "model_load_failed", message) from None
     return _LoadedModel(lambda texts: model.encode(texts, convert_to_numpy=True, show_progress_bar=False), Lock())

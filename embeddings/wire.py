@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from core.words import gettext as _
 from embeddings.base import Purpose
 
 WireForm = Literal["openai", "cohere"]
@@ -40,7 +41,7 @@ class WireOptions:
 
 
 class UnusableAnswerError(ValueError):
-    """An answer from which no vectors can be read."""
+    """An answer from which no vectors can be read; says what it was, as in "answered no JSON"."""
 
 
 def build_url(base_url: str, form: WireForm) -> str:
@@ -75,12 +76,13 @@ def read_vectors(body: bytes, count: int, form: WireForm) -> list[object]:
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):
-        raise UnusableAnswerError("no JSON") from None
+        raise UnusableAnswerError(_("answered no JSON")) from None
     if not isinstance(told, dict):
-        raise UnusableAnswerError("no JSON object")
+        raise UnusableAnswerError(_("answered no JSON object"))
     vectors = _read_openai(told) if form == "openai" else _read_cohere(told)
     if len(vectors) != count:
-        raise UnusableAnswerError(f"{len(vectors)} vectors for {count} texts")
+        told = _("answered %(vectors)d vectors for %(texts)d texts")
+        raise UnusableAnswerError(told % {"vectors": len(vectors), "texts": count})
     return vectors
 
 
@@ -99,13 +101,13 @@ def read_token_limit(body: bytes) -> int | None:
 def _read_openai(told: dict[str, Any]) -> list[object]:
     items = told.get("data")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise UnusableAnswerError("no list of vectors")
+        raise UnusableAnswerError(_("answered no list of vectors"))
     vectors = [_decode(item.get("embedding")) for item in items]
     indexes = [item.get("index") for item in items]
     if all(index is None for index in indexes):
         return vectors
     if any(type(index) is not int for index in indexes) or sorted(indexes) != list(range(len(items))):
-        raise UnusableAnswerError("vectors that belong to no text")
+        raise UnusableAnswerError(_("answered vectors that belong to no text"))
     placed: list[object] = [None] * len(items)
     for index, vector in zip(indexes, vectors, strict=True):
         placed[index] = vector
@@ -116,7 +118,7 @@ def _read_cohere(told: dict[str, Any]) -> list[object]:
     by_type = told.get("embeddings")
     vectors = by_type.get("float") if isinstance(by_type, dict) else by_type
     if not isinstance(vectors, list):
-        raise UnusableAnswerError("no list of vectors")
+        raise UnusableAnswerError(_("answered no list of vectors"))
     return vectors
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from core.accounts.keys import Caller
 from core.error_handler import translate_error
 from core.errors import AppError, UpstreamError
+from core.words import gettext as _
 from gateway.models import RequestLog
 from gateway.recording import RECORDER, FinishedCall
 from memory.records import Retrieval
@@ -22,12 +23,12 @@ CLIENT_LEFT_STATUS: Final = 499
 # Of the user's last message and of the answer, where the log keeps text.
 MAX_TEXT_CHARS: Final = 4000
 REFUSALS: Final = {
-    401: "The provider refused its own key",
-    402: "The provider asks for payment",
-    403: "The provider refused its own key, or the model",
-    404: "The provider does not know the model",
-    413: "The request is too large for the provider",
-    429: "The provider limits the rate",
+    401: _("The provider refused its own key"),
+    402: _("The provider asks for payment"),
+    403: _("The provider refused its own key, or the model"),
+    404: _("The provider does not know the model"),
+    413: _("The request is too large for the provider"),
+    429: _("The provider limits the rate"),
 }
 
 
@@ -131,7 +132,7 @@ class OpenCall:
 
     def fail(self, error: Exception | None) -> None:
         """The call ended in an error of ours, or in one that we tell for the provider."""
-        told = translate_error(error or AppError("No answer was made"))
+        told = translate_error(error or AppError(_("No answer was made")))
         outcome = Outcome.REFUSED if told.status < 500 else Outcome.FAILED
         self._end(told.status, outcome, told.code, told.message)
 

@@ -15,6 +15,7 @@ from core import metrics
 from core.accounts.keys import Caller, identify_caller, require_scope
 from core.errors import UnauthenticatedError
 from core.providers.routing import Route, resolve_route
+from core.words import gettext as _
 from gateway.calls import MemoryReport, MemoryState, OpenCall, measure_ms
 from gateway.payload import (
     ChatRequest,
@@ -78,7 +79,7 @@ def authenticate(headers: Mapping[str, str]) -> Caller | None:
     """
     caller = identify_caller(headers.get("authorization"))
     if caller is None and settings.REQUIRE_API_KEY:
-        raise UnauthenticatedError("Authentication required")
+        raise UnauthenticatedError(_("Authentication required"))
     return None if caller is None else require_scope(caller, "chat")
 
 

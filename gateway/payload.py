@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from core.errors import FieldError, InvalidFieldsError
 from core.json_body import is_storable, parse_json_object
+from core.words import gettext as _
 from memory.injection import is_spoken_by_user
 
 MAX_SESSION_ID_CHARS: Final = 256
@@ -46,10 +47,10 @@ def parse_chat_request(raw: bytes) -> ChatRequest:
     body = parse_json_object(raw)
     model = body.get("model")
     if not isinstance(model, str) or not model.strip() or not is_storable(model):
-        raise _build_error("model", "must be a non-empty string, such as provider/model")
+        raise _build_error("model", _("must be a non-empty string, such as provider/model"))
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise _build_error("messages", "must be a non-empty list")
+        raise _build_error("messages", _("must be a non-empty list"))
     for index, message in enumerate(messages):
         _check_message(message, f"messages.{index}")
     return ChatRequest(raw, body)
@@ -97,16 +98,18 @@ def _last_user_texts(messages: Sequence[dict[str, Any]]) -> list[str]:
 
 def _check_message(message: Any, path: str) -> None:
     if not isinstance(message, dict):
-        raise _build_error(path, "must be an object")
+        raise _build_error(path, _("must be an object"))
     role = message.get("role")
     if not isinstance(role, str) or not role.strip():
-        raise _build_error(f"{path}.role", "must be a non-empty string")
+        raise _build_error(f"{path}.role", _("must be a non-empty string"))
     content = message.get("content")
     if content is None or isinstance(content, str):
         return
     if not isinstance(content, list) or not all(isinstance(part, dict | str) for part in content):
-        raise _build_error(f"{path}.content", "must be text, a list of parts, or null")
+        raise _build_error(f"{path}.content", _("must be text, a list of parts, or null"))
 
 
 def _build_error(field: str, reason: str) -> InvalidFieldsError:
-    return InvalidFieldsError([FieldError(field, reason)], f"{field} {reason}")
+    return InvalidFieldsError(
+        [FieldError(field, reason)], _("%(field)s %(reason)s") % {"field": field, "reason": reason}
+    )

@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from core.errors import FieldError, InvalidFieldsError, NotFoundError
+from core.words import gettext as _
 from gateway.models import RequestLog
 from memory import usage
 from memory.models import RequestLink
@@ -155,7 +156,7 @@ def begins_with(column: str, text: str) -> Q:
 
 def _tell_detail(row: RequestLog | None) -> RequestDetail:
     if row is None:
-        raise NotFoundError("The log has no such request. Requests are kept for some days only.")
+        raise NotFoundError(_("The log has no such request. Requests are kept for some days only."))
     memories = usage.list_request_memories([row.request_id])
     own = [memory for memory in memories if memory.owner == row.api_key_id]
     learned = tuple(memory for memory in own if memory.kind == RequestLink.Kind.EXTRACTED)
@@ -196,11 +197,11 @@ def _write_cursor(row: RequestLog) -> str:
 
 
 def _read_cursor(name: Literal["older", "newer"], cursor: str) -> Q:
-    moment_text, _, id_text = cursor.partition("_")
+    moment_text, id_text = cursor.partition("_")[::2]
     try:
         moment, row_id = datetime.fromtimestamp(float(moment_text), UTC), int(id_text)
     except (ValueError, OverflowError, OSError):
-        raise InvalidFieldsError([FieldError(name, "Is no place in this list")]) from None
+        raise InvalidFieldsError([FieldError(name, _("Is no place in this list"))]) from None
     way = "lt" if name == "older" else "gt"
     return Q(**{f"created_at__{way}": moment}) | Q(**{"created_at": moment, f"pk__{way}": row_id})
 

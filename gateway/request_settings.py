@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
 
 REQUEST_SECTION: Final = Section(
     "requests",
@@ -13,7 +14,7 @@ REQUEST_SECTION: Final = Section(
             "requestLogDays",
             "int",
             14,
-            "Days that requests stay in the log, with their links to memories.",
+            _("Days that requests stay in the log, with their links to memories."),
             minimum=1,
             maximum=365,
         ),
@@ -22,15 +23,18 @@ REQUEST_SECTION: Final = Section(
             "requestLogText",
             "bool",
             False,
-            "Keep what was said in the log: the user's last message and the answer, the beginning of each. Only while "
-            "you look for a fault: whoever signs in can read it. Calls that opt out of memory are never kept.",
+            _(
+                "Keep what was said in the log: the user's last message and the answer, the "
+                "beginning of each. Only while you look for a fault: whoever signs in can read it. "
+                "Calls that opt out of memory are never kept."
+            ),
         ),
         SettingField(
             "requestLogTextHours",
             "requestLogTextHours",
             "int",
             24,
-            "Hours after which kept text is erased; the rest of the log stays.",
+            _("Hours after which kept text is erased; the rest of the log stays."),
             minimum=1,
             maximum=168,
         ),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
 from embeddings.base import EmbeddingConfig
 
 SettingStrategy = Literal["recent", "semantic", "hybrid", "adaptive"]
@@ -19,14 +20,14 @@ MEMORY_SECTION = Section(
             "memoryEnabled",
             "bool",
             False,
-            "Put memories into chat requests and take new facts out of them. Costs tokens on every request.",
+            _("Put memories into chat requests and take new facts out of them. Costs tokens on every request."),
         ),
         SettingField(
             "maxTokens",
             "memoryMaxTokens",
             "int",
             2000,
-            "Token budget for the memories put into one request; 0 turns injection and extraction off.",
+            _("Token budget for the memories put into one request; 0 turns injection and extraction off."),
             minimum=0,
             maximum=16000,
         ),
@@ -35,7 +36,7 @@ MEMORY_SECTION = Section(
             "memoryRetentionDays",
             "int",
             30,
-            "Memories not stored or refreshed for this many days are no longer retrieved. They are not deleted.",
+            _("Memories not stored or refreshed for this many days are no longer retrieved. They are not deleted."),
             minimum=1,
             maximum=365,
         ),
@@ -44,8 +45,10 @@ MEMORY_SECTION = Section(
             "memoryStrategy",
             "choice",
             "hybrid",
-            "How memories are chosen: recent (newest first), semantic (by meaning), hybrid (keywords and meaning by "
-            "rank), adaptive (keywords, meaning, dates and neighbouring turns by score).",
+            _(
+                "How memories are chosen: recent (newest first), semantic (by meaning), hybrid (keywords and meaning "
+                "by rank), adaptive (keywords, meaning, dates and neighbouring turns by score)."
+            ),
             choices=STRATEGIES,
         ),
         SettingField(
@@ -53,14 +56,17 @@ MEMORY_SECTION = Section(
             "skillsEnabled",
             "bool",
             False,
-            "Kept for clients that know the setting; skills are no part of this server.",
+            _("Kept for clients that know the setting; skills are no part of this server."),
         ),
         SettingField(
             "embeddingSource",
             "memoryEmbeddingSource",
             "choice",
             "auto",
-            "Where vectors come from: a remote provider, a static model, sentence-transformers, or the first usable.",
+            _(
+                "Where vectors come from: a remote provider, a static model, sentence-transformers, or the first "
+                "usable."
+            ),
             choices=EMBEDDING_SOURCES,
         ),
         SettingField(
@@ -68,7 +74,7 @@ MEMORY_SECTION = Section(
             "memoryEmbeddingProviderModel",
             "text",
             None,
-            "Remote embedding model as provider/model.",
+            _("Remote embedding model as provider/model."),
             nullable=True,
             aliases=("memoryEmbeddingModel",),
         ),
@@ -77,7 +83,7 @@ MEMORY_SECTION = Section(
             "memoryEmbeddingCustomBaseUrl",
             "text",
             None,
-            "Base URL of an OpenAI-compatible embedding server of your own.",
+            _("Base URL of an OpenAI-compatible embedding server of your own."),
             nullable=True,
         ),
         SettingField(
@@ -85,7 +91,7 @@ MEMORY_SECTION = Section(
             "memoryEmbeddingCustomModelId",
             "text",
             None,
-            "Model name to ask that server for.",
+            _("Model name to ask that server for."),
             nullable=True,
         ),
         SettingField(
@@ -93,22 +99,22 @@ MEMORY_SECTION = Section(
             "memoryTransformersEnabled",
             "bool",
             False,
-            "Allow the sentence-transformers model (about 440 MB of memory).",
+            _("Allow the sentence-transformers model (about 440 MB of memory)."),
         ),
-        SettingField("staticEnabled", "memoryStaticEnabled", "bool", False, "Allow the static model (small, fast)."),
+        SettingField("staticEnabled", "memoryStaticEnabled", "bool", False, _("Allow the static model (small, fast).")),
         SettingField(
             "rerankEnabled",
             "memoryRerankEnabled",
             "bool",
             False,
-            "Let a rerank model reorder the best candidates before the budget is spent.",
+            _("Let a rerank model reorder the best candidates before the budget is spent."),
         ),
         SettingField(
             "rerankProviderModel",
             "memoryRerankProviderModel",
             "text",
             None,
-            "Rerank model as provider/model.",
+            _("Rerank model as provider/model."),
             nullable=True,
             aliases=("memoryRerankModel",),
         ),
@@ -117,27 +123,37 @@ MEMORY_SECTION = Section(
             "memoryVectorStore",
             "choice",
             "auto",
-            "Where vectors live; auto means sqlite-vec.",
+            _("Where vectors live; auto means sqlite-vec."),
             choices=VECTOR_STORES,
         ),
-        SettingField("primaryBackend", "memoryPrimaryBackend", "text", "sqlite", "The backend that stores memories."),
+        SettingField(
+            "primaryBackend",
+            "memoryPrimaryBackend",
+            "text",
+            "sqlite",
+            _("The backend that stores memories."),
+        ),
         SettingField(
             "fallbackBackends",
             "memoryFallbackBackends",
             "text_list",
             [],
-            "Backends that are asked, in this order, where the primary fails or has no such memory.",
+            _("Backends that are asked, in this order, where the primary fails or has no such memory."),
         ),
         SettingField(
-            "backendConfigs", "memoryBackendConfigs", "object", {}, "Configuration of each backend, by its id."
+            "backendConfigs",
+            "memoryBackendConfigs",
+            "object",
+            {},
+            _("Configuration of each backend, by its id."),
         ),
-        SettingField("autoSummarize", "memoryAutoSummarize", "bool", False, "Compact old memories on a schedule."),
+        SettingField("autoSummarize", "memoryAutoSummarize", "bool", False, _("Compact old memories on a schedule.")),
         SettingField(
             "autoSummarizeOlderThanDays",
             "memoryAutoSummarizeOlderThanDays",
             "int",
             30,
-            "Age in days from which the schedule compacts memories.",
+            _("Age in days from which the schedule compacts memories."),
             minimum=1,
             maximum=365,
         ),
@@ -146,14 +162,14 @@ MEMORY_SECTION = Section(
             "memoryExtractionEnabled",
             "bool",
             True,
-            "Take facts out of conversations; acts only while memory is enabled.",
+            _("Take facts out of conversations; acts only while memory is enabled."),
         ),
         SettingField(
             "injectionEnabled",
             "memoryInjectionEnabled",
             "bool",
             True,
-            "Put memories into requests; acts only while memory is enabled.",
+            _("Put memories into requests; acts only while memory is enabled."),
         ),
     ),
 )

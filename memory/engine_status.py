@@ -9,6 +9,8 @@ from datetime import datetime
 from core.db.sqlite import vec0
 from core.db.sqlite.driver import DRIVER
 from core.jobs.queue import JobState, read_state
+from core.words import gettext as _
+from core.words import join_words, ngettext
 from embeddings.base import EmbeddingResolution, Reason
 from embeddings.resolver import CacheStatistics, read_cache_statistics, read_last_failure, resolve
 from memory import queue
@@ -22,12 +24,12 @@ from memory.search.keyword import find_fulltext_fault
 from memory.vector_stores import lifecycle
 
 ADVICE: dict[Reason, str] = {
-    "no_key": "check the provider's key",
-    "rate_limited": "what waits is indexed when the provider takes requests again",
-    "timeout": "see that the source is running and near enough; searches do without it meanwhile",
-    "request_failed": "check the address and the name of the model",
-    "model_load_failed": "see the log for what is wrong with the model's files",
-    "unknown": "see the log",
+    "no_key": _("check the provider's key"),
+    "rate_limited": _("what waits is indexed when the provider takes requests again"),
+    "timeout": _("see that the source is running and near enough; searches do without it meanwhile"),
+    "request_failed": _("check the address and the name of the model"),
+    "model_load_failed": _("see the log for what is wrong with the model's files"),
+    "unknown": _("see the log"),
 }
 
 
@@ -127,7 +129,7 @@ def _read_keyword() -> KeywordStatus:
     fault = find_fulltext_fault()
     if fault is not None:
         return KeywordStatus(False, "none", fault)
-    return KeywordStatus(True, "FTS5", "the full-text index answers")
+    return KeywordStatus(True, "FTS5", _("the full-text index answers"))
 
 
 def _read_indexing(backlog: Backlog, state: JobState) -> IndexingStatus:
@@ -147,23 +149,25 @@ def _read_embedding(resolution: EmbeddingResolution, indexing: IndexingStatus) -
 
 def _judge_source(resolution: EmbeddingResolution, indexing: IndexingStatus) -> tuple[bool, str]:
     if resolution.source is None:
-        return False, f"{resolution.reason}; {NO_SOURCE_ADVICE}"
+        return False, join_words("; ", (resolution.reason, NO_SOURCE_ADVICE))
     if not resolution.is_available:
         return False, resolution.reason
     failure = read_last_failure(resolution)
     if failure is not None and failure.is_outage:
-        return False, f"{failure.message}; {ADVICE[failure.reason]}"
+        return False, join_words("; ", (failure.message, ADVICE[failure.reason]))
     # Rows that may be tried now but wait all the same: the indexing job, in this process or another, met an outage.
     if indexing.waits_for and indexing.backlog.due and not indexing.is_running:
-        return False, f"{indexing.waits_for}; indexing tries again by itself"
+        return False, _("%(reason)s; indexing tries again by itself") % {"reason": indexing.waits_for}
     if failure is not None:
-        return True, f"{resolution.reason}; the last text got no vector: {failure.message}"
+        told = _("%(source)s; the last text got no vector: %(reason)s")
+        return True, told % {"source": resolution.reason, "reason": failure.message}
     return True, resolution.reason
 
 
 def _read_vector_store(resolution: EmbeddingResolution, backlog: Backlog) -> VectorStoreStatus:
     if not vec0.STATUS.available:
-        return VectorStoreStatus("none", False, 0, f"{vec0.STATUS.reason}. Keywords answer meanwhile", None, None)
+        reason: str = _("%(reason)s. Keywords answer meanwhile") % {"reason": vec0.STATUS.reason}
+        return VectorStoreStatus("none", False, 0, reason, None, None)
     active = _describe_index(VectorIndex.State.ACTIVE, backlog)
     building = _describe_index(VectorIndex.State.BUILDING, backlog)
     reason = _tell_vector_store(resolution, backlog, active, building)
@@ -181,23 +185,39 @@ def _tell_vector_store(
     resolution: EmbeddingResolution, backlog: Backlog, active: IndexStatus | None, building: IndexStatus | None
 ) -> str:
     if active is None:
-        return f"{vec0.STATUS.reason}; no memory has a vector yet{_tell_backlog(backlog)}"
+        return join_words("; ", (vec0.STATUS.reason, _("no memory has a vector yet"), *_tell_backlog(backlog)))
     if building is not None:
-        return (
-            f"the index of {active.signature} answers while the one of {building.signature} is built: "
-            f"{building.rows} of {building.total} memories"
+        told = _(
+            "the index of %(active)s answers while the one of %(building)s is built: %(done)d of %(total)d memories"
         )
+        values = {"building": building.signature, "done": building.rows, "total": building.total}
+        return told % {"active": active.signature, **values}
     if resolution.source is None:
-        return f"the index of {active.signature} is there, but nothing can embed a query for it"
+        told = _("the index of %(active)s is there, but nothing can embed a query for it")
+        return told % {"active": active.signature}
     if not resolution.agrees_with(active.signature):
-        return f"the index of {active.signature} is there, and the settings now come to {resolution.signature}"
-    return f"{vec0.STATUS.reason}; {active.rows} of {active.total} memories have a vector{_tell_backlog(backlog)}"
+        told = _("the index of %(active)s is there, and the settings now come to %(wanted)s")
+        return told % {"active": active.signature, "wanted": resolution.signature}
+    share = ngettext(
+        "%(count)d of %(total)d memories have a vector", "%(count)d of %(total)d memories have a vector", active.total
+    )
+    told = share % {"count": active.rows, "total": active.total}
+    return join_words("; ", (vec0.STATUS.reason, told, *_tell_backlog(backlog)))
 
 
-def _tell_backlog(backlog: Backlog) -> str:
+def _tell_backlog(backlog: Backlog) -> list[str]:
+    # One form in English, more in other languages.
     if backlog.given_up:
-        return f"; {backlog.given_up} could not be embedded in many tries, a reindex tries them again"
-    return f"; {backlog.pending} wait for theirs" if backlog.pending else ""
+        told = ngettext(
+            "%(count)d could not be embedded in many tries, a reindex tries them again",
+            "%(count)d could not be embedded in many tries, a reindex tries them again",
+            backlog.given_up,
+        )
+        return [told % {"count": backlog.given_up}]
+    if backlog.pending:
+        told = ngettext("%(count)d wait for theirs", "%(count)d wait for theirs", backlog.pending)
+        return [told % {"count": backlog.pending}]
+    return []
 
 
 def _describe_index(state: VectorIndex.State, backlog: Backlog) -> IndexStatus | None:
@@ -218,13 +238,13 @@ def _read_rerank(settings: MemorySettings) -> RerankStatus:
 
 def _judge_reranker(is_enabled: bool, chosen: str | None) -> tuple[bool, str]:
     if not chosen:
-        return False, "no rerank model is chosen; set rerankProviderModel, such as cohere/rerank-v3.5"
+        return False, _("no rerank model is chosen; set rerankProviderModel, such as cohere/rerank-v3.5")
     if not is_enabled:
-        return False, "reranking is switched off (rerankEnabled)"
+        return False, _("reranking is switched off (rerankEnabled)")
     obstacle = rerank.find_rerank_obstacle(chosen)
     if obstacle is not None:
         return False, obstacle
     failure = rerank.read_last_failure(chosen)
     if failure is not None:
-        return True, f"the last request failed, so its hits kept their order: {failure}"
-    return True, f"{chosen} reorders the best hits"
+        return True, _("the last request failed, so its hits kept their order: %(reason)s") % {"reason": failure}
+    return True, _("%(model)s reorders the best hits") % {"model": chosen}

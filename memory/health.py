@@ -9,6 +9,7 @@ import structlog
 from django.db import DatabaseError, transaction
 
 from core.errors import AppError
+from core.words import gettext as _
 from memory import services
 from memory.backends.manager import get_primary
 from memory.extraction import extract_facts
@@ -39,19 +40,19 @@ def verify_pipeline() -> Verdict:
         error = _try_pipeline()
     except (AppError, DatabaseError) as failure:
         log.warning("memory.health.failed", exc_info=True)
-        error = f"The test memory could not be stored ({type(failure).__name__})"
+        error = _("The test memory could not be stored (%(kind)s)") % {"kind": type(failure).__name__}
     return Verdict(round((time.perf_counter() - started) * 1000), error)
 
 
 def _try_pipeline() -> str | None:
     facts = extract_facts(SAMPLE, "user")
     if not facts:
-        return "No fact was found in the test sentence"
+        return _("No fact was found in the test sentence")
     # A key of its own, so that tests at the same time can't take each other's memory for theirs.
     key = f"{facts[0].key}:{uuid.uuid4()}"
     draft = MemoryDraft(HEALTH_CHECK_OWNER, key, facts[0].content, facts[0].memory_type)
     is_listed = _try_rows(draft) if get_primary().is_local else _try_service(draft)
-    return None if is_listed else "The test memory was stored but is not listed"
+    return None if is_listed else _("The test memory was stored but is not listed")
 
 
 def _try_rows(draft: MemoryDraft) -> bool:

@@ -14,6 +14,8 @@ from django.db.models import Count, F, Min, Q
 from django.utils import timezone
 
 from core.db.sqlite import vec0
+from core.words import gettext as _
+from core.words import join_words
 from embeddings.base import Embedding, EmbeddingConfig, EmbeddingError
 from embeddings.resolver import embed_documents, resolve
 from memory.config import load_settings
@@ -29,7 +31,7 @@ BATCH_ROWS = 100
 # A row that failed this often is left alone until somebody asks for a reindex.
 MAX_ATTEMPTS = 8
 MAX_RETRY_SECONDS = 3600
-NO_SOURCE_ADVICE = "set staticEnabled to true, which works offline, or add the key of a provider that embeds"
+NO_SOURCE_ADVICE = _("set staticEnabled to true, which works offline, or add the key of a provider that embeds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def find_obstacle() -> str | None:
         return vec0.STATUS.reason
     resolution = resolve(config)
     if resolution.source is None:
-        return f"{resolution.reason}; {NO_SOURCE_ADVICE}"
+        return join_words("; ", (resolution.reason, NO_SOURCE_ADVICE))
     return resolution.reason if resolution.failure == "no_key" else None
 
 
@@ -156,7 +158,8 @@ def _index_records(index: VectorIndex, records: Sequence[MemoryRecord], timeout_
     if good:
         index = lifecycle.settle_dimensions(index, good[0][1].dimensions)
         if any(item.signature != index.signature for _, item in good):
-            reason = f"the model answers as {good[0][1].signature} where the index holds {index.signature}"
+            told = _("the model answers as %(model)s where the index holds %(index)s")
+            reason = told % {"model": good[0][1].signature, "index": index.signature}
             logger.warning("memory.index.signature_mismatch", reason=reason)
             return BatchReport(0, 0, is_outage=True, reason=reason)
         _write(index, good)

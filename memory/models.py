@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from memory.records import MEMORY_TYPES
 
@@ -54,7 +55,7 @@ class Memory(models.Model):
 
     class Meta:
         db_table = "memories"
-        verbose_name_plural = "memories"
+        verbose_name_plural = _("memories")
         constraints = [
             models.CheckConstraint(condition=Q(type__in=MEMORY_TYPES), name="memories_type_known"),
             models.UniqueConstraint(
@@ -110,7 +111,10 @@ class MemoryUse(models.Model):
 
     class Meta:
         db_table = "memory_uses"
-        indexes = [models.Index(fields=["api_key_id"], name="idx_memory_uses_api_key")]
+        indexes = [
+            models.Index(fields=["api_key_id"], name="idx_memory_uses_api_key"),
+            models.Index(fields=["count", "last_injected_at", "memory_uuid"], name="idx_memory_uses_count"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.memory_uuid} x {self.count}"
@@ -120,8 +124,8 @@ class RequestLink(models.Model):
     """A memory that a chat carried, or a fact that was taken out of it. Kept as long as the log of requests."""
 
     class Kind(models.TextChoices):
-        INJECTED = "injected"
-        EXTRACTED = "extracted"
+        INJECTED = "injected", _("Injected")
+        EXTRACTED = "extracted", _("Extracted")
 
     request_id = models.CharField(max_length=128)
     kind = models.CharField(max_length=10, choices=Kind.choices)
@@ -153,12 +157,12 @@ class Compaction(models.Model):
     """
 
     class Kind(models.TextChoices):
-        COMPACTION = "compaction"
-        DELETE = "delete"
-        EDIT = "edit"
-        RETYPE = "retype"
-        MERGE = "merge"
-        IMPORT = "import"
+        COMPACTION = "compaction", _("Compaction")
+        DELETE = "delete", _("Delete")
+        EDIT = "edit", _("Edit")
+        RETYPE = "retype", _("Retype")
+        MERGE = "merge", _("Merge")
+        IMPORT = "import", _("Import")
 
     uuid = models.CharField(max_length=36, unique=True)
     kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.COMPACTION)
@@ -203,7 +207,7 @@ class MemoryArchive(models.Model):
 
     class Meta:
         db_table = "memory_archive"
-        verbose_name_plural = "archived memories"
+        verbose_name_plural = _("archived memories")
         indexes = [
             models.Index(fields=["uuid", "-archive_id"], name="idx_memory_archive_uuid"),
             models.Index(fields=["api_key_id"], name="idx_memory_archive_api_key"),
@@ -212,6 +216,38 @@ class MemoryArchive(models.Model):
     def __str__(self) -> str:
         # Django's log of what operators did keeps it, also when the memory is erased: so nothing of what it says.
         return self.uuid
+
+
+class BackgroundWork(models.Model):
+    """What somebody asked for that takes longer than a request: how far its job is, and what came of it.
+
+    `notes` are what the job needs to go on after it was killed; `answer` is what the door would have answered at once,
+    without anything that memories say. `told_at` is when the operator `asked_by` was told of its end.
+    """
+
+    uuid = models.CharField(max_length=36, primary_key=True)
+    kind = models.CharField(max_length=20)
+    undo_id = models.CharField(max_length=36, blank=True, default="")
+    asked_by = models.CharField(max_length=150, blank=True, default="")
+    total = models.PositiveIntegerField()
+    done = models.PositiveIntegerField(default=0)
+    notes = models.JSONField(default=dict)
+    answer = models.JSONField(null=True)
+    error = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    told_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "memory_background_work"
+        verbose_name_plural = "background work"
+        indexes = [
+            models.Index(fields=["asked_by"], condition=Q(told_at=None), name="idx_memory_work_untold"),
+            models.Index(fields=["created_at"], name="idx_memory_work_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.uuid}"
 
 
 class VectorIndex(models.Model):

@@ -9,6 +9,8 @@ from typing import Literal
 from django.conf import settings as process_settings
 from django.utils import timezone
 
+from core.words import Words, join_words, ngettext
+from core.words import gettext as _
 from memory.backends import manager, narrowing
 from memory.backends.routes import LOCAL, read_routes
 from memory.records import ChosenMemory, Retrieval, SearchHit, SearchQuery
@@ -23,14 +25,15 @@ Verdict = (
     | Literal["chosen", "cut_by_budget", "cut_by_limit", "outranked", "not_matched", "below_minimum_relevance"]
 )
 
-EXCLUSIONS: dict[Exclusion, str] = {
-    "not_stored": "No memory has this id.",
-    "other_owner": "It belongs to another API key.",
-    "expired": "It has expired.",
-    "beyond_retention": "It was not stored or refreshed within the last {days} days (retentionDays).",
-    "other_session": "It belongs to another session than the one that was searched.",
-    "other_type": "It is of another type than the one that was searched.",
+EXCLUSIONS: dict[Exclusion, Words] = {
+    "not_stored": _("No memory has this id."),
+    "other_owner": _("It belongs to another API key."),
+    "expired": _("It has expired."),
+    "beyond_retention": _("It was not stored or refreshed within the last %(days)d days (retentionDays)."),
+    "other_session": _("It belongs to another session than the one that was searched."),
+    "other_type": _("It is of another type than the one that was searched."),
 }
+BEYOND_LIMIT = _("It is number %(rank)d of %(count)d, and the limit is %(limit)d.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +87,13 @@ def _explain(query: SearchQuery, retrieval: Retrieval, memory_uuid: str) -> Expl
         return _explain_elsewhere(query, memory_uuid, len(hits))
     exclusion = find_exclusion(query, memory_uuid, timezone.now())
     if exclusion is not None:
-        told = EXCLUSIONS[exclusion].format(days=query.retention_days)
+        told = EXCLUSIONS[exclusion] % {"days": query.retention_days}
         return Explanation(memory_uuid, exclusion, told, len(hits))
     if query.strategy == "adaptive" and query.text.strip():
         return _explain_adaptive(query, memory_uuid, len(hits))
     places = find_places(query, memory_uuid)
     if places is None:
-        return Explanation(memory_uuid, "not_stored", "It has gone in this moment.", len(hits))
+        return Explanation(memory_uuid, "not_stored", _("It has gone in this moment."), len(hits))
     is_by_age = query.strategy == "exact" or not query.text.strip() or _are_stand_ins(retrieval)
     return _explain_absent(query, memory_uuid, places, len(hits), is_by_age=is_by_age)
 
@@ -100,8 +103,10 @@ def _explain_elsewhere(query: SearchQuery, memory_uuid: str, count: int) -> Expl
     record = manager.find(memory_uuid)
     exclusion = "not_stored" if record is None else narrowing.find_exclusion(record, query, timezone.now())
     if exclusion is not None:
-        return Explanation(memory_uuid, exclusion, EXCLUSIONS[exclusion].format(days=query.retention_days), count)
-    return Explanation(memory_uuid, "not_matched", "The backend that keeps it did not find it for this query.", count)
+        told = EXCLUSIONS[exclusion] % {"days": query.retention_days}
+        return Explanation(memory_uuid, exclusion, told, count)
+    told = _("The backend that keeps it did not find it for this query.")
+    return Explanation(memory_uuid, "not_matched", told, count)
 
 
 def _are_stand_ins(retrieval: Retrieval) -> bool:
@@ -117,20 +122,28 @@ def _explain_ranked(query: SearchQuery, retrieval: Retrieval, hit: SearchHit, ra
         count = max(count, engine.explain(query, hit.record.id).candidates)
     verdict: Verdict
     if any(item.hit.record.memory_id == hit.record.memory_id for item in retrieval.chosen):
-        verdict, told = "chosen", f"It was chosen as number {rank} of {count}."
+        verdict, told = "chosen", _("It was chosen as number %(rank)d of %(count)d.")
     elif rank > query.limit:
-        verdict, told = "cut_by_limit", f"It is number {rank} of {count}, and the limit is {query.limit}."
+        verdict, told = "cut_by_limit", BEYOND_LIMIT
     else:
         verdict = "cut_by_budget"
-        told = (
-            f"It is number {rank} of {count}; the {tokens} token{'' if tokens == 1 else 's'} it needs were not left of "
-            f"{retrieval.budget_tokens} when its turn came."
+        told = ngettext(
+            "It is number %(rank)d of %(count)d; the %(tokens)d token it needs were not left of %(budget)d when its "
+            "turn came.",
+            "It is number %(rank)d of %(count)d; the %(tokens)d tokens it needs were not left of %(budget)d when its "
+            "turn came.",
+            tokens,
         )
         if query.strategy != "adaptive" and rank > len(retrieval.chosen) + 1:
-            told = (
-                f"It is number {rank} of {count}, and the budget of {retrieval.budget_tokens} tokens ended at "
-                f"number {len(retrieval.chosen) + 1}."
-            )
+            told = _("It is number %(rank)d of %(count)d, and the budget of %(budget)d tokens ended at number %(end)d.")
+    told %= {
+        "rank": rank,
+        "count": count,
+        "limit": query.limit,
+        "tokens": tokens,
+        "budget": retrieval.budget_tokens,
+        "end": len(retrieval.chosen) + 1,
+    }
     return Explanation(hit.record.id, verdict, told, count, rank, hit, tokens, hit.vector_rank, hit.keyword_rank)
 
 
@@ -140,12 +153,13 @@ def _explain_adaptive(query: SearchQuery, memory_uuid: str, count: int) -> Expla
     if seen.excluded_by == "below_minimum_relevance":
         minimum = process_settings.MEMORY_MIN_RELEVANCE
         verdict = "below_minimum_relevance"
-        told = f"Its relevance of {seen.relevance or 0:.2f} is below the minimum of {minimum} (MEMORY_MIN_RELEVANCE)."
+        told = _("Its relevance of %(relevance)s is below the minimum of %(minimum)s (MEMORY_MIN_RELEVANCE).")
+        told %= {"relevance": f"{seen.relevance or 0:.2f}", "minimum": minimum}
     elif seen.rank is None:
-        verdict, told = "not_matched", "Neither its words nor its meaning speak for it."
+        verdict, told = "not_matched", _("Neither its words nor its meaning speak for it.")
     else:
         verdict = "cut_by_limit"
-        told = f"It is number {seen.rank} of {seen.candidates}, and the limit is {query.limit}."
+        told = BEYOND_LIMIT % {"rank": seen.rank, "count": seen.candidates, "limit": query.limit}
     return Explanation(
         memory_uuid,
         verdict,
@@ -162,17 +176,16 @@ def _explain_absent(
 ) -> Explanation:
     verdict: Verdict = "outranked"
     if places.keyword_rank is not None or places.vector_rank is not None:
-        told = f"Others were preferred: {_tell_places(query, places)}."
+        told = _("Others were preferred: %(reasons)s.") % {"reasons": _tell_places(query, places)}
     elif places.age_rank > engine.CANDIDATES and is_by_age:
-        told = (
-            f"Only the newest {engine.CANDIDATES} are looked at, and it is number {places.age_rank} of "
-            f"{places.usable} by age."
-        )
+        told = _("Only the newest %(count)d are looked at, and it is number %(rank)d of %(total)d by age.")
+        told %= {"count": engine.CANDIDATES, "rank": places.age_rank, "total": places.usable}
+    elif query.strategy == "exact":
+        verdict, told = "not_matched", _("No word of the query is in it.")
+    elif places.waits_for_vector:
+        verdict, told = "not_matched", _("No word of the query is in it, and it has no vector yet.")
     else:
-        verdict, told = "not_matched", "No word of the query is in it"
-        if query.strategy != "exact":
-            told += ", and it has no vector yet" if places.waits_for_vector else ", nor did the vectors bring it"
-        told += "."
+        verdict, told = "not_matched", _("No word of the query is in it, nor did the vectors bring it.")
     return Explanation(
         memory_uuid,
         verdict,
@@ -187,12 +200,14 @@ def _tell_places(query: SearchQuery, places: Places) -> str:
     depth = engine.CANDIDATES if query.strategy == "semantic" else process_settings.MEMORY_VEC_TOP_K
     told = []
     if places.vector_rank is not None:
-        told.append(f"number {places.vector_rank} by meaning, of which the first {depth} count")
+        place = _("number %(rank)d by meaning, of which the first %(depth)d count")
+        told.append(place % {"rank": places.vector_rank, "depth": depth})
     is_about_words = query.strategy != "semantic" or places.vector_rank is None
     if places.keyword_rank is not None and is_about_words:
-        told.append(f"number {places.keyword_rank} by keywords, of which the first {engine.CANDIDATES} count")
+        place = _("number %(rank)d by keywords, of which the first %(depth)d count")
+        told.append(place % {"rank": places.keyword_rank, "depth": engine.CANDIDATES})
     if places.keyword_rank is None and is_about_words:
-        told.append("no word of the query in it")
+        told.append(_("no word of the query in it"))
     if places.vector_rank is None and places.waits_for_vector:
-        told.append("no vector yet")
-    return "; ".join(told)
+        told.append(_("no vector yet"))
+    return join_words("; ", told)

@@ -11,6 +11,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from core.words import gettext as _
+from core.words import join_words, ngettext
 from embeddings.resolver import resolve
 from memory import queue
 from memory.config import MEMORY_SECTION, load_settings
@@ -27,6 +29,7 @@ from qdrant_admin.config import (
 )
 from qdrant_admin.embedding import ModelChoice
 from qdrant_admin.embedding import list_embedding_models as list_models
+from qdrant_admin.misfits import REMEDY
 from qdrant_admin.models import Collection
 from qdrant_admin.operations import LAST_HEALTH, Cleanup, Health, SearchTest
 
@@ -123,8 +126,7 @@ def read_status() -> QdrantStatus:
     paused = BREAKER.find_reason((settings.base_url, settings.api_key)) if settings.host else None
     is_selected = memory_settings.vector_store == "qdrant"
     answering = _find_answering(settings, row) if is_selected and health.is_ok and paused is None else None
-    answerer = "SQLite" if answering is None else f"that for {answering.signature}"
-    reason, remedy = _judge(health, row, pending, answerer, is_selected=is_selected)
+    reason, remedy = _judge(health, row, pending, answering, is_selected=is_selected)
     report = health.collection
     return QdrantStatus(
         is_enabled=True,
@@ -161,7 +163,7 @@ def _describe_off(settings: QdrantSettings, total: int) -> QdrantStatus:
         points=0,
         total=total,
         pending=0,
-        reason="Qdrant is switched off",
+        reason=_("Qdrant is switched off"),
         remedy=None,
         next_try_at=None,
     )
@@ -183,27 +185,50 @@ def _find_answering(settings: QdrantSettings, row: Collection | None) -> Collect
 
 
 def _judge(
-    health: Health, row: Collection | None, pending: int, answerer: str, *, is_selected: bool
+    health: Health, row: Collection | None, pending: int, answering: Collection | None, *, is_selected: bool
 ) -> tuple[str, str | None]:
     """A sentence on how it stands, and one on what to do, if anything."""
     if row is not None and row.is_blocked:
-        return row.fault, lifecycle.REMEDY
+        return row.fault, REMEDY
     if health.error is not None:
         return (
             health.error,
-            "see that the server runs and that host, port and API key are right; SQLite answers meanwhile",
+            _("see that the server runs and that host, port and API key are right; SQLite answers meanwhile"),
         )
     resolution = resolve(qdrant_sync.choose_config())
     if not resolution.is_available:
-        return qdrant_sync.tell_no_embedding(resolution), "choose another embeddingModel, such as memory"
+        return qdrant_sync.tell_no_embedding(resolution), _("choose another embeddingModel, such as memory")
     if row is None:
-        return "nothing has been written yet", None
+        return _("nothing has been written yet"), None
     if row.fault:
-        return row.fault, "writing is tried again by itself"
+        return row.fault, _("writing is tried again by itself")
     if row.state == Collection.State.BUILDING:
-        told = f"the collection for {row.signature} is being filled, {pending} changes are left"
-        return f"{told}; {answerer} answers meanwhile", None
-    told = f"the collection for {row.signature} is current" if not pending else f"{pending} changes are on their way"
+        return join_words("; ", (_tell_filling(row, pending), _name_answerer(answering))), None
+    told = (
+        _tell_pending(pending) if pending else _("the collection for %(model)s is current") % {"model": row.signature}
+    )
     if not is_selected:
-        return f"{told}, but vectorStore is not qdrant, so searches go elsewhere", "set vectorStore to qdrant"
+        told = _("%(state)s, but vectorStore is not qdrant, so searches go elsewhere") % {"state": told}
+        return told, _("set vectorStore to qdrant")
     return told, None
+
+
+def _tell_filling(row: Collection, pending: int) -> str:
+    # One form in English, more in other languages.
+    told = ngettext(
+        "the collection for %(model)s is being filled, %(count)d changes are left",
+        "the collection for %(model)s is being filled, %(count)d changes are left",
+        pending,
+    )
+    return told % {"model": row.signature, "count": pending}
+
+
+def _tell_pending(pending: int) -> str:
+    told = ngettext("%(count)d changes are on their way", "%(count)d changes are on their way", pending)
+    return told % {"count": pending}
+
+
+def _name_answerer(answering: Collection | None) -> str:
+    if answering is None:
+        return _("SQLite answers meanwhile")
+    return _("that for %(model)s answers meanwhile") % {"model": answering.signature}

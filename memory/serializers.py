@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from core.errors import OutboundRefusedError
@@ -20,6 +21,7 @@ from core.fields import (
 )
 from core.outbound import check_url
 from core.section_serializer import SettingTextField, build_section_serializer
+from core.words import translate
 from memory.backends.base import MemoryChanges
 from memory.backends.configuration import check_configs
 from memory.backends.manager import MANAGER, REGISTRY
@@ -75,7 +77,7 @@ class OwnerField(StrictTextField):
 
     def to_internal_value(self, data: Any) -> str:
         if data == HEALTH_CHECK_OWNER:
-            raise serializers.ValidationError("Is reserved for the self-test")
+            raise serializers.ValidationError(_("Is reserved for the self-test"))
         return super().to_internal_value(data)
 
 
@@ -139,7 +141,7 @@ class BackendConfigsField(StrictObjectField):
         configs = super().to_internal_value(data)
         errors = check_configs(configs, MANAGER.load_all_fields())
         if errors:
-            paths = {error.field.removeprefix("backendConfigs."): [error.message] for error in errors}
+            paths = {error.field.removeprefix("backendConfigs."): [translate(error.message)] for error in errors}
             raise serializers.ValidationError(paths)
         return configs
 
@@ -151,9 +153,10 @@ class BackendListField(StrictTextListField):
         names = super().to_internal_value(data)
         unknown = [name for name in names if name not in MANAGER.ids]
         if unknown:
-            raise serializers.ValidationError(f"There is no backend {unknown[0]}; there are {', '.join(MANAGER.ids)}")
+            told = _("There is no backend %(name)s; there are %(names)s")
+            raise serializers.ValidationError(told % {"name": unknown[0], "names": ", ".join(MANAGER.ids)})
         if len(set(names)) < len(names):
-            raise serializers.ValidationError("Must name each backend once")
+            raise serializers.ValidationError(_("Must name each backend once"))
         return names
 
 

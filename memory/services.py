@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 
 from core.errors import FieldError, InvalidFieldsError, NotFoundError
+from core.words import gettext as _
 from memory import indexing, queue
 from memory.backends import restoring
 from memory.backends.base import BackendError, MemoryBackend, MemoryChanges
@@ -51,12 +52,12 @@ def update(id: str, changes: MemoryChanges) -> MemoryRecord:
     backend = get_primary()
     record = backend.get(id)
     if record is None:
-        raise NotFoundError("Memory not found")
+        raise NotFoundError(_("Memory not found"))
     if changes.is_empty:
         return record
     changed = _write(backend, lambda: backend.update(id, _claim_authorship(record, changes)))
     if changed is None:
-        raise NotFoundError("Memory not found")
+        raise NotFoundError(_("Memory not found"))
     return changed
 
 
@@ -82,7 +83,7 @@ def restore(records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
 def delete(id: str) -> None:
     """Delete a memory; `NotFoundError` when it isn't there."""
     if not get_primary().delete(id):
-        raise NotFoundError("Memory not found")
+        raise NotFoundError(_("Memory not found"))
 
 
 def clear(filter: MemoryFilter, *, older_than: datetime | None = None) -> int:

@@ -11,6 +11,7 @@ from core.errors import NotFoundError
 from core.fields import validate_body, validate_query
 from core.json_body import read_json_object
 from core.rest_view import RestView
+from core.words import gettext as _
 from embeddings.resolver import list_embedding_providers, read_cache_statistics
 from memory import services
 from memory.backends.manager import find, get_primary
@@ -80,7 +81,7 @@ class MemoryView(RestView):
     def get(self, request: Request, memory_id: str) -> Response:
         record = find(read_id(memory_id))
         if record is None:
-            raise NotFoundError("Memory not found")
+            raise NotFoundError(_("Memory not found"))
         return Response({"memory": render_memory(record)})
 
     def put(self, request: Request, memory_id: str) -> Response:
@@ -159,5 +160,5 @@ def read_id(text: str) -> str:
     """Return the id in the spelling it is stored in; what is no UUID is no memory either."""
     memory_id = text.lower()
     if not UUID.fullmatch(memory_id):
-        raise NotFoundError("Memory not found")
+        raise NotFoundError(_("Memory not found"))
     return memory_id

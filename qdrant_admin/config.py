@@ -15,28 +15,29 @@ from django.conf import settings
 from core.errors import InvalidRequestError
 from core.providers.credentials import decrypt_key, encrypt_key, hint_key
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
 
 Quantization = Literal["none", "int8", "binary"]
 QUANTIZATIONS: Final[tuple[Quantization, ...]] = ("none", "int8", "binary")
 DEFAULT_EMBEDDING_MODEL: Final = "openai/text-embedding-3-small"
-UNREADABLE_KEY: Final = "the stored API key can't be read, because SECRET_KEY has changed since; store it again"
+UNREADABLE_KEY: Final = _("the stored API key can't be read, because SECRET_KEY has changed since; store it again")
 
 # An empty row is no default but a question to the environment.
 QDRANT_SECTION: Final = Section(
     "qdrant",
     (
-        SettingField("enabled", "qdrantEnabled", "bool", False, "Write every memory to Qdrant and search there."),
+        SettingField("enabled", "qdrantEnabled", "bool", False, _("Write every memory to Qdrant and search there.")),
         SettingField(
-            "host", "qdrantHost", "text", None, "Host of the server, with or without scheme and port.", nullable=True
+            "host", "qdrantHost", "text", None, _("Host of the server, with or without scheme and port."), nullable=True
         ),
-        SettingField("port", "qdrantPort", "int", None, "Port where the host names none.", minimum=1, maximum=65535),
-        SettingField("apiKey", "qdrantApiKey", "text", None, "The server's API key, encrypted.", nullable=True),
+        SettingField("port", "qdrantPort", "int", None, _("Port where the host names none."), minimum=1, maximum=65535),
+        SettingField("apiKey", "qdrantApiKey", "text", None, _("The server's API key, encrypted."), nullable=True),
         SettingField(
             "collection",
             "qdrantCollection",
             "text",
             None,
-            "Name under which the collection is found: an alias of the one that is filled.",
+            _("Name under which the collection is found: an alias of the one that is filled."),
             nullable=True,
         ),
         SettingField(
@@ -44,7 +45,7 @@ QDRANT_SECTION: Final = Section(
             "qdrantEmbeddingModel",
             "text",
             None,
-            "What makes the vectors: provider/model, static/model, transformers/model, or memory.",
+            _("What makes the vectors: provider/model, static/model, transformers/model, or memory."),
             nullable=True,
         ),
         SettingField(
@@ -52,7 +53,7 @@ QDRANT_SECTION: Final = Section(
             "qdrantQuantization",
             "choice",
             "none",
-            "How vectors are packed for searching; the best candidates are measured again with the full ones.",
+            _("How vectors are packed for searching; the best candidates are measured again with the full ones."),
             choices=QUANTIZATIONS,
         ),
     ),

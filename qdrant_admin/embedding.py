@@ -5,6 +5,7 @@ from typing import Final
 
 from django.conf import settings
 
+from core.words import gettext as _
 from embeddings.base import EmbeddingConfig
 from embeddings.model_files import BUNDLED, label_model
 from embeddings.resolver import list_embedding_providers, resolve
@@ -44,10 +45,12 @@ def choose_embedding(model: str, own: EmbeddingConfig) -> EmbeddingConfig:
 def list_embedding_models(own: EmbeddingConfig) -> list[ModelChoice]:
     """Return what can be chosen, by value: models of providers that have a key, those of this machine, the default."""
     told = resolve(own)
-    choices = [ModelChoice(OWN, f"memory - what memories are embedded with otherwise: {told.model or 'nothing yet'}")]
-    choices += [ModelChoice(f"{STATIC}/{label}", f"{STATIC}/{label} - on this machine") for label in _list_static()]
+    label: str = _("memory - what memories are embedded with otherwise: nothing yet")
+    if told.model:
+        label = _("memory - what memories are embedded with otherwise: %(model)s") % {"model": told.model}
+    choices = [ModelChoice(OWN, label), *(_build_local(f"{STATIC}/{name}") for name in _list_static())]
     transformers = f"{TRANSFORMERS}/{label_model(settings.MEMORY_TRANSFORMERS_MODEL)}"
-    choices.append(ModelChoice(transformers, f"{transformers} - on this machine"))
+    choices.append(_build_local(transformers))
     for provider in list_embedding_providers():
         for model in provider.models:
             if provider.has_key or model.id == DEFAULT_EMBEDDING_MODEL:
@@ -55,9 +58,13 @@ def list_embedding_models(own: EmbeddingConfig) -> list[ModelChoice]:
     return sorted(choices, key=lambda choice: choice.value)
 
 
+def _build_local(value: str) -> ModelChoice:
+    return ModelChoice(value, _("%(model)s - on this machine") % {"model": value})
+
+
 def _choose_local(model: str) -> EmbeddingConfig | None:
     """A model of this machine by its label; only those that the environment names, since a label may be a path."""
-    source, _, label = model.partition("/")
+    source, label = model.partition("/")[::2]
     if source == STATIC and label in _list_static():
         # The configured one may have to be fetched, or be stood in for; the bundled one is there.
         pinned = BUNDLED if label == BUNDLED != settings.MEMORY_STATIC_MODEL else None

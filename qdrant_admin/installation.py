@@ -6,10 +6,11 @@ from typing import Final
 from django.db import transaction
 
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
 
 _SECTION: Final = Section(
     "installation",
-    (SettingField("mark", "qdrantInstallation", "text", "", "Stands in the payload of every point of ours."),),
+    (SettingField("mark", "qdrantInstallation", "text", "", _("Stands in the payload of every point of ours.")),),
 )
 
 

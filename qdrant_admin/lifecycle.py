@@ -17,6 +17,7 @@ from django.utils import timezone
 from embeddings.base import EmbeddingConfig, EmbeddingResolution
 from embeddings.resolver import pin
 from qdrant_admin.config import QdrantSettings
+from qdrant_admin.misfits import tell_other_distance, tell_other_model, tell_other_width
 from qdrant_admin.models import Collection, Point
 from qdrant_admin.points import INDEXED_FIELDS, CollectionFacts, QdrantError, Server
 
@@ -29,9 +30,6 @@ COSINE_LIKE: Final = ("Cosine", "Dot")
 KEEP_RETIRED: Final = timedelta(days=7)
 MAX_WAIT_SECONDS: Final = 15
 ROWS_A_TRANSACTION: Final = 2000
-REMEDY: Final = (
-    "choose another collection name, whose collection is then made and filled, or delete the collection in Qdrant"
-)
 
 
 class CollectionGoneError(Exception):
@@ -124,14 +122,10 @@ def ensure_collection(collection: Collection, settings: QdrantSettings, server: 
 def check_fit(collection: Collection, facts: CollectionFacts, dimensions: int) -> None:
     """Raise `QdrantError` when what is in Qdrant can't take vectors of this width."""
     if facts.dimensions != dimensions:
-        held = "no dense vectors" if facts.dimensions is None else f"vectors of {facts.dimensions} dimensions"
-        raise QdrantError(
-            "mismatch",
-            f"the collection {collection.name} holds {held}, and {collection.signature.rpartition(':')[0]} makes "
-            f"vectors of {dimensions} dimensions; {REMEDY}",
-        )
+        model = collection.signature.rpartition(":")[0]
+        raise QdrantError("mismatch", tell_other_width(collection.name, facts.dimensions, dimensions, model))
     if facts.distance not in COSINE_LIKE:
-        raise QdrantError("mismatch", f"the collection {collection.name} measures {facts.distance}; {REMEDY}")
+        raise QdrantError("mismatch", tell_other_distance(collection.name, facts.distance))
 
 
 def forget_content(collection: Collection, head: int) -> None:
@@ -224,11 +218,8 @@ def _settle_name(collection: Collection, settings: QdrantSettings, server: Serve
     others = select_here(settings).filter(name=settings.collection).exclude(pk=collection.pk)
     other = next((row for row in others if row.signature != collection.signature), None)
     if other is not None:
-        raise QdrantError(
-            "mismatch",
-            f"the collection {settings.collection} was there before us and has been filled with vectors of "
-            f"{other.signature}, not of {collection.signature}; {REMEDY}",
-        )
+        told = tell_other_model(settings.collection, other.signature, collection.signature)
+        raise QdrantError("mismatch", told)
     _save(collection, name=settings.collection, is_ours=False)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from core.words import gettext as _
 from embeddings.base import EmbeddingConfig, EmbeddingError
 from embeddings.resolver import embed_query, resolve
 from qdrant_admin import lifecycle
@@ -14,6 +15,7 @@ from qdrant_admin.breaker import BREAKER
 from qdrant_admin.config import QdrantSettings, load_qdrant_settings
 from qdrant_admin.embedding import choose_embedding
 from qdrant_admin.installation import read_installation
+from qdrant_admin.misfits import tell_other_width
 from qdrant_admin.models import Collection
 from qdrant_admin.points import CollectionFacts, PointFilter, QdrantError, Server, StaleFilter, open_server
 
@@ -122,10 +124,10 @@ def run_search_test(query: str, top_k: int, own: EmbeddingConfig) -> SearchTest:
         facts = server.read_collection(name, HEALTH_SECONDS)
         vector = embed_query(config, query, timeout_seconds=EMBEDDING_SECONDS).vector
         if facts is None:
-            note = "the collection is made with the first memory that is written"
+            note = _("the collection is made with the first memory that is written")
             return SearchTest(True, _elapsed_ms(started), note=note)
         if facts.dimensions != vector.size:
-            raise QdrantError("mismatch", _tell_misfit(name, facts.dimensions, vector.size))
+            raise QdrantError("mismatch", tell_other_width(name, facts.dimensions, vector.size))
         points = server.search(
             name,
             facts.vector_name,
@@ -138,7 +140,8 @@ def run_search_test(query: str, top_k: int, own: EmbeddingConfig) -> SearchTest:
     except QdrantError as error:
         return SearchTest(False, _elapsed_ms(started), error=error.reason)
     except EmbeddingError as error:
-        return SearchTest(False, _elapsed_ms(started), error=f"the query can't be embedded: {error.message}")
+        told = _("the query can't be embedded: %(reason)s") % {"reason": error.message}
+        return SearchTest(False, _elapsed_ms(started), error=told)
     found = [FoundPoint(point.id, point.score, point.payload) for point in points]
     return SearchTest(True, _elapsed_ms(started), found)
 
@@ -154,7 +157,7 @@ def clean_up(retention_days: int, now: datetime, own: EmbeddingConfig) -> Cleanu
     condition = StaleFilter(read_installation(), int(now.timestamp()), since)
     try:
         server = open_server(settings)
-        name, _, _ = _choose_collection(settings, own)
+        name = _choose_collection(settings, own)[0]
         count = server.count(name, condition) if server.read_collection(name) is not None else 0
         if count:
             server.delete_matching(name, condition)
@@ -201,16 +204,9 @@ def _read_collection(settings: QdrantSettings, server: Server, own: EmbeddingCon
 
 
 def _find_misfit(report: CollectionReport) -> str | None:
-    if not report.exists or report.expected_dimensions in (None, report.dimensions):
+    if not report.exists or report.expected_dimensions is None or report.expected_dimensions == report.dimensions:
         return None
-    return _tell_misfit(report.name, report.dimensions, report.expected_dimensions)
-
-
-def _tell_misfit(name: str, held: int | None, made: int | None) -> str:
-    return (
-        f"the collection {name} holds vectors of {held} dimensions, and the embedding makes vectors of {made} "
-        f"dimensions; {lifecycle.REMEDY}"
-    )
+    return tell_other_width(report.name, report.dimensions, report.expected_dimensions)
 
 
 def _elapsed_ms(started: float) -> int:

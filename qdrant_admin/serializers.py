@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from core.errors import OutboundRefusedError
@@ -47,7 +48,7 @@ class CollectionNameField(StrictTextField):
     def to_internal_value(self, data: Any) -> str:
         name: str = super().to_internal_value(data)
         if _NOT_IN_A_NAME.search(name) or name in (".", ".."):
-            raise serializers.ValidationError('Must not hold control characters or any of < > : " / \\ | ? *')
+            raise serializers.ValidationError(_('Must not hold control characters or any of < > : " / \\ | ? *'))
         return name
 
 
@@ -57,7 +58,7 @@ class ApiKeyField(StrictTextField):
     def to_internal_value(self, data: Any) -> str:
         key: str = super().to_internal_value(data)
         if not is_sendable(key):
-            raise serializers.ValidationError("Must be visible ASCII characters")
+            raise serializers.ValidationError(_("Must be visible ASCII characters"))
         return key
 
 

@@ -9,17 +9,21 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from core.accounts import keys
 from core.accounts.models import ApiKey
+from core.admin_labels import label_model
 
 
 class ApiKeyForm(forms.ModelForm[ApiKey]):
     scopes = forms.MultipleChoiceField(
+        label=_("Scopes"),
         choices=[(scope, scope) for scope in keys.SCOPES],
         initial=["chat"],
         widget=forms.CheckboxSelectMultiple,
-        help_text=(
+        help_text=_(
             "chat: use models and its own memories. read:memory, write:memory: its own memories through MCP, no "
             "models. manage, admin: everything under /api/."
         ),
@@ -28,6 +32,20 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
     class Meta:
         model = ApiKey
         fields = ("name", "scopes")
+
+
+label_model(
+    ApiKey,
+    _("API key"),
+    _("API keys"),
+    id=_("id"),
+    name=_("name"),
+    prefix=_("prefix"),
+    scopes=_("scopes"),
+    created_at=_("created at"),
+    last_used_at=_("last used at"),
+    revoked_at=_("revoked at"),
+)
 
 
 @admin.register(ApiKey)
@@ -55,30 +73,31 @@ class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
             super().save_model(request, obj, form, change)
             return
         bare_key = keys.issue_key(obj)
-        text = "This is the key. Copy it now, it is not shown again: <code>{}</code>"
-        self.message_user(request, format_html(text, bare_key), messages.WARNING)
+        told = gettext("This is the key. Copy it now, it is not shown again: {key}")
+        self.message_user(request, format_html(told, key=format_html("<code>{}</code>", bare_key)), messages.WARNING)
 
-    @admin.display(description="scopes")
+    @admin.display(description=_("scopes"))
     def scope_list(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
-    @admin.display(description="state")
+    @admin.display(description=_("state"))
     def state(self, key: ApiKey) -> str:
-        return "revoked" if key.is_revoked else "active"
+        return gettext("revoked") if key.is_revoked else gettext("active")
 
-    @admin.action(description="Revoke the selected keys", permissions=["change"])
+    @admin.action(description=_("Revoke the selected keys"), permissions=["change"])
     def revoke_selected(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> TemplateResponse | None:
         """Ask first, telling how many; the confirmed form comes back here."""
         active = list(queryset.filter(revoked_at=None))
         if active and "confirmed" not in request.POST:
             context = {
                 **self.admin_site.each_context(request),
-                "title": "Revoke API keys",
+                "title": gettext("Revoke API keys"),
                 "keys": active,
                 "opts": self.model._meta,
                 "action_checkbox_name": ACTION_CHECKBOX_NAME,
             }
             return TemplateResponse(request, "accounts/revoke_keys.html", context)
         count = keys.revoke_keys([key.id for key in active])
-        self.message_user(request, f"Revoked {count} of {queryset.count()} selected keys.", messages.SUCCESS)
+        told = gettext("Revoked %(count)d of %(selected)d selected keys.")
+        self.message_user(request, told % {"count": count, "selected": queryset.count()}, messages.SUCCESS)
         return None

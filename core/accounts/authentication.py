@@ -5,11 +5,13 @@ from typing import Any
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, User
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from core.accounts.keys import Caller, identify_caller, require_manager
-from core.errors import UnauthenticatedError
+from core.errors import ForbiddenError, UnauthenticatedError
+from core.words import gettext as _
 
 
 class BearerKeyAuthentication(BaseAuthentication):
@@ -33,6 +35,12 @@ class StaffSessionAuthentication(SessionAuthentication):
         self.enforce_csrf(request)
         return user, None
 
+    def enforce_csrf(self, request: Request) -> None:
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied:
+            raise ForbiddenError(_("The form token is missing or wrong"), code="csrf_failed") from None
+
 
 class IsManager(BasePermission):
     """Let staff and managing keys through; raises the errors of `require_manager` for everybody else."""
@@ -42,5 +50,5 @@ class IsManager(BasePermission):
         if isinstance(user, Caller):
             require_manager(user)
         elif not (isinstance(user, AbstractBaseUser) and user.is_active and getattr(user, "is_staff", False)):
-            raise UnauthenticatedError("Authentication required")
+            raise UnauthenticatedError(_("Authentication required"))
         return True

@@ -19,6 +19,7 @@ from core.accounts.last_use import RECORDER
 from core.accounts.models import ApiKey
 from core.bearer import read_bearer
 from core.errors import FieldError, ForbiddenError, InvalidFieldsError, NotFoundError, UnauthenticatedError
+from core.words import gettext as _
 
 KEY_START: Final = "omr_"
 KEY_RANDOM_BYTES: Final = 32
@@ -115,17 +116,17 @@ def identify_caller(authorization: str | None) -> Caller | None:
         return None
     caller = find_caller(bare_key)
     if caller is None:
-        raise UnauthenticatedError("Invalid API key", code="invalid_api_key")
+        raise UnauthenticatedError(_("Invalid API key"), code="invalid_api_key")
     return caller
 
 
 def require_manager(caller: Caller | None) -> Caller:
     """Return the caller if it may manage; raises UnauthenticatedError or, without the scope, ForbiddenError."""
     if caller is None:
-        raise UnauthenticatedError("Authentication required")
+        raise UnauthenticatedError(_("Authentication required"))
     if not caller.manages:
         raise ForbiddenError(
-            "API key lacks 'manage' scope. Enable it in the admin under API keys.", code="missing_scope"
+            _("API key lacks 'manage' scope. Enable it in the admin under API keys."), code="missing_scope"
         )
     return caller
 
@@ -133,7 +134,7 @@ def require_manager(caller: Caller | None) -> Caller:
 def require_scope(caller: Caller, scope: str) -> Caller:
     """Return the caller if it may do what `scope` is for; raises ForbiddenError."""
     if not caller.may(scope):
-        raise ForbiddenError(f"API key lacks the scope {scope!r}.", code="missing_scope")
+        raise ForbiddenError(_("API key lacks the scope '%(scope)s'.") % {"scope": scope}, code="missing_scope")
     return caller
 
 
@@ -157,7 +158,7 @@ def rename_key(key_id: str, name: str) -> None:
     """Give a key another name; raises NotFoundError, or InvalidFieldsError as `create_api_key` does."""
     row = ApiKey.objects.filter(id=key_id).first()
     if row is None:
-        raise NotFoundError("There is no such API key")
+        raise NotFoundError(_("There is no such API key"))
     row.name = name.strip()
     _check_fields(row)
     row.save(update_fields=["name"])
@@ -182,9 +183,10 @@ def _encode(text: str) -> bytes:
 def _check_fields(row: ApiKey) -> None:
     details = []
     if not row.name or len(row.name) > NAME_MAX_CHARACTERS or not row.name.isprintable():
-        details.append(FieldError("name", f"must be 1 to {NAME_MAX_CHARACTERS} printable characters"))
+        told = _("must be 1 to %(count)d printable characters") % {"count": NAME_MAX_CHARACTERS}
+        details.append(FieldError("name", told))
     unknown = [scope for scope in row.scopes if scope not in SCOPES]
     if unknown or not row.scopes:
-        details.append(FieldError("scopes", f"must be one or more of {', '.join(SCOPES)}"))
+        details.append(FieldError("scopes", _("must be one or more of %(scopes)s") % {"scopes": ", ".join(SCOPES)}))
     if details:
         raise InvalidFieldsError(details)

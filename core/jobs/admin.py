@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from core.admin_labels import label_model
 from core.jobs import periodic_admin, queue
 from core.jobs.models import Job
 from core.paging import KeyFirstPaginator
@@ -44,6 +45,23 @@ class NameFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         return queryset if self.value() is None else queryset.filter(name=self.value())
+
+
+label_model(
+    Job,
+    _("job"),
+    _("jobs"),
+    id=_("ID"),
+    name=_("name"),
+    state=_("state"),
+    attempts=_("attempts"),
+    max_attempts=_("max attempts"),
+    run_at=_("run at"),
+    lease_until=_("lease until"),
+    error=_("error"),
+    created_at=_("created at"),
+    finished_at=_("finished at"),
+)
 
 
 @admin.register(Job)

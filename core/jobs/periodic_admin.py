@@ -7,6 +7,8 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django_celery_beat.admin import PeriodicTaskAdmin
 from django_celery_beat.models import PeriodicTask
 
@@ -14,7 +16,7 @@ from core.jobs.queue import enqueue_once
 
 
 class PeriodicJobForm(forms.ModelForm[Any]):
-    task = forms.ChoiceField(label="Job")
+    task = forms.ChoiceField(label=_("Job"))
 
     class Meta:
         model = PeriodicTask
@@ -39,19 +41,20 @@ class PeriodicJobAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # the library 
     fieldsets = (
         (None, {"fields": ("name", "task", "enabled", "description")}),
         (
-            "When: one of interval, crontab, clocked or solar",
+            _("When: one of interval, crontab, clocked or solar"),
             {"fields": ("interval", "crontab", "clocked", "solar", "one_off", "start_time", "expires")},
         ),
-        ("What happened", {"fields": ("last_run_at", "total_run_count")}),
+        (_("What happened"), {"fields": ("last_run_at", "total_run_count")}),
     )
     readonly_fields = ("last_run_at", "total_run_count")
 
-    @admin.action(description="Run the selected tasks now")
+    @admin.action(description=_("Run the selected tasks now"))
     def run_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         names = sorted(set(queryset.values_list("task", flat=True)))
         for name in names:
             enqueue_once(name)
-        self.message_user(request, f"Queued: {', '.join(names)}. See the background jobs.", messages.SUCCESS)
+        told = gettext("Queued: %(names)s. See the background jobs.")
+        self.message_user(request, told % {"names": ", ".join(names)}, messages.SUCCESS)
 
 
 admin.site.unregister(PeriodicTask)

@@ -12,6 +12,7 @@ class OpenJob:
     """A job that waits, runs or has failed for good (`is_dead`); `values` are fields of its payload, None if absent."""
 
     name: str
+    is_running: bool
     is_dead: bool
     error: str
     values: Mapping[str, Any]
@@ -25,6 +26,8 @@ def list_open(names: Sequence[str], fields: Sequence[str]) -> list[OpenJob]:
     jobs = Job.objects.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING, Job.State.DEAD), name__in=names)
     columns = ("name", "state", "error", *(f"payload__{field}" for field in fields))
     return [
-        OpenJob(name, state == Job.State.DEAD, error, dict(zip(fields, values, strict=True)))
+        OpenJob(
+            name, state == Job.State.RUNNING, state == Job.State.DEAD, error, dict(zip(fields, values, strict=True))
+        )
         for name, state, error, *values in jobs.order_by("id").values_list(*columns)
     ]

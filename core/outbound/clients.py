@@ -14,6 +14,7 @@ import httpx
 from core.errors import UpstreamError, UpstreamTimeoutError
 from core.outbound.network import AsyncJudgingBackend, JudgingBackend
 from core.outbound.urls import check_request_url
+from core.words import gettext as _
 
 MAX_CONNECTIONS: Final = 1000
 MAX_IDLE_CONNECTIONS: Final = 100
@@ -103,19 +104,23 @@ def telling_upstream_errors(peer: str) -> Iterator[None]:
     try:
         yield
     except httpx.PoolTimeout:
-        message = f"{peer} could not be asked: too many connections are open"
+        message = _("%(peer)s could not be asked: too many connections are open") % {"peer": peer}
         raise UpstreamError(message, code="upstream_busy") from None
     except httpx.ConnectTimeout:
-        raise UpstreamTimeoutError(f"{peer} could not be reached in time") from None
+        raise UpstreamTimeoutError(_("%(peer)s could not be reached in time") % {"peer": peer}) from None
     except httpx.TimeoutException:
-        raise UpstreamTimeoutError(f"{peer} did not answer in time") from None
+        raise UpstreamTimeoutError(_("%(peer)s did not answer in time") % {"peer": peer}) from None
     except httpx.ConnectError as error:
-        reason = "over a trusted TLS connection" if _is_about_tls(error) else ""
-        raise UpstreamError(f"{peer} could not be reached {reason}".rstrip()) from None
+        told = (
+            _("%(peer)s could not be reached over a trusted TLS connection")
+            if _is_about_tls(error)
+            else _("%(peer)s could not be reached")
+        )
+        raise UpstreamError(told % {"peer": peer}) from None
     except (httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError):
-        raise UpstreamError(f"{peer} could not be reached") from None
+        raise UpstreamError(_("%(peer)s could not be reached") % {"peer": peer}) from None
     except (httpx.HTTPError, httpx.StreamError):
-        raise UpstreamError(f"{peer} broke the connection off", code="upstream_broken") from None
+        raise UpstreamError(_("%(peer)s broke the connection off") % {"peer": peer}, code="upstream_broken") from None
 
 
 async def read_limited(chunks: AsyncIterator[bytes], max_bytes: int) -> bytes:
@@ -124,7 +129,7 @@ async def read_limited(chunks: AsyncIterator[bytes], max_bytes: int) -> bytes:
     async for chunk in chunks:
         body += chunk
         if len(body) > max_bytes:
-            raise UpstreamError("The answer is too large", code="upstream_answer_too_large")
+            raise UpstreamError(_("The answer is too large"), code="upstream_answer_too_large")
     return bytes(body)
 
 

@@ -13,6 +13,7 @@ from httpx import Client, Response
 
 from core.errors import UpstreamError, UpstreamTimeoutError
 from core.outbound.clients import build_timeout, sync_client, telling_upstream_errors
+from core.words import gettext as _
 
 MAX_ANSWER_BYTES: Final = 10 * 1024 * 1024
 # Of a refusal only the words matter that tell a text that is too long from other faults.
@@ -61,13 +62,13 @@ def send(
     of its own, because neither a resolver nor a server that sends a byte a second can be hurried from outside.
     """
     if deadline.seconds_left() <= 0:
-        raise UpstreamTimeoutError(f"{peer} did not answer in time")
+        raise UpstreamTimeoutError(_("%(peer)s did not answer in time") % {"peer": peer})
     future = _get_pool().submit(_send, method, url, headers, body, deadline, peer, max_bytes)
     try:
         return future.result(deadline.seconds_left())
     except TimeoutError:
         future.cancel()
-        raise UpstreamTimeoutError(f"{peer} did not answer in time") from None
+        raise UpstreamTimeoutError(_("%(peer)s did not answer in time") % {"peer": peer}) from None
 
 
 def _send(
@@ -104,7 +105,9 @@ def read_chunks(chunks: Iterable[bytes], max_bytes: int, deadline: Deadline, pee
     for chunk in _take(chunks, max_bytes + 1, deadline, peer):
         body += chunk
     if len(body) > max_bytes:
-        raise UpstreamError(f"{peer} answered more than can be read", code="upstream_answer_too_large")
+        raise UpstreamError(
+            _("%(peer)s answered more than can be read") % {"peer": peer}, code="upstream_answer_too_large"
+        )
     return bytes(body)
 
 
@@ -114,14 +117,20 @@ def inflate(body: bytes, encoding: str, peer: str) -> bytes:
     if encoding in ("", "identity"):
         return body
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise UpstreamError(f"{peer} answered in an encoding that was not asked for", code="upstream_bad_answer")
+        raise UpstreamError(
+            _("%(peer)s answered in an encoding that was not asked for") % {"peer": peer}, code="upstream_bad_answer"
+        )
     decompressor = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     try:
         inflated = decompressor.decompress(body, MAX_ANSWER_BYTES + 1)
     except zlib.error:
-        raise UpstreamError(f"{peer} answered what can't be unpacked", code="upstream_bad_answer") from None
+        raise UpstreamError(
+            _("%(peer)s answered what can't be unpacked") % {"peer": peer}, code="upstream_bad_answer"
+        ) from None
     if len(inflated) > MAX_ANSWER_BYTES:
-        raise UpstreamError(f"{peer} answered more than can be read", code="upstream_answer_too_large")
+        raise UpstreamError(
+            _("%(peer)s answered more than can be read") % {"peer": peer}, code="upstream_answer_too_large"
+        )
     return inflated
 
 
@@ -129,7 +138,7 @@ def _take(chunks: Iterable[bytes], max_bytes: int, deadline: Deadline, peer: str
     taken = 0
     for chunk in chunks:
         if deadline.seconds_left() <= 0:
-            raise UpstreamTimeoutError(f"{peer} did not answer in time")
+            raise UpstreamTimeoutError(_("%(peer)s did not answer in time") % {"peer": peer})
         yield chunk
         taken += len(chunk)
         if taken >= max_bytes:

@@ -8,10 +8,11 @@ from django.conf import settings
 
 from core.errors import OutboundRefusedError
 from core.outbound.addresses import Reach, judge_host
+from core.words import gettext as _
 
-BAD_URL: Final = "The URL must be plain http or https, without credentials, query or fragment"
-BAD_REQUEST_URL: Final = "The URL must be http or https, without credentials"
-BLOCKED: Final = "The address is blocked by the outbound policy"
+BAD_URL: Final = _("The URL must be plain http or https, without credentials, query or fragment")
+BAD_REQUEST_URL: Final = _("The URL must be http or https, without credentials")
+BLOCKED: Final = _("The address is blocked by the outbound policy")
 MAX_URL_LENGTH: Final = 2000
 
 _PLAIN_URL: Final = re.compile(r"https?://(?:\[[^\]/]+\]|[^/?#@\\:\[\]]+)(?::[0-9]{1,5})?(?:/[^?#\\]*)?", re.IGNORECASE)

@@ -14,6 +14,7 @@ from core.outbound import read_limited, telling_upstream_errors
 from core.providers.pool import get_client, read_timeout
 from core.providers.registry import ECHO
 from core.providers.routing import Route, list_routes
+from core.words import gettext as _
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +71,7 @@ async def _read_catalogue(route: Route) -> _Catalogue:
 
 
 async def _fetch_models(route: Route) -> tuple[ModelInfo, ...]:
-    peer = f"The provider {route.provider}"
+    peer = _("The provider %(name)s") % {"name": route.provider}
     headers = {"authorization": f"Bearer {route.api_key}"} if route.api_key else {}
     try:
         async with asyncio.timeout(TIME_LIMIT_SECONDS):
@@ -82,12 +83,16 @@ async def _fetch_models(route: Route) -> tuple[ModelInfo, ...]:
                 response = await client.send(request, stream=True)
                 try:
                     if response.status_code != 200:
-                        raise UpstreamError(f"{peer} lists no models", code=f"http_{response.status_code}")
+                        raise UpstreamError(
+                            _("%(peer)s lists no models") % {"peer": peer}, code=f"http_{response.status_code}"
+                        )
                     body = await read_limited(response.aiter_bytes(), MAX_ANSWER_BYTES)
                 finally:
                     await response.aclose()
     except TimeoutError:
-        raise UpstreamError(f"{peer} did not list its models in time", code="upstream_timeout") from None
+        raise UpstreamError(
+            _("%(peer)s did not list its models in time") % {"peer": peer}, code="upstream_timeout"
+        ) from None
     return read_models(route.provider, body)
 
 
@@ -99,10 +104,14 @@ def read_models(provider: str, body: bytes) -> tuple[ModelInfo, ...]:
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):
-        raise UpstreamError(f"The provider {provider} listed no models", code="upstream_bad_answer") from None
+        raise UpstreamError(
+            _("The provider %(provider)s listed no models") % {"provider": provider}, code="upstream_bad_answer"
+        ) from None
     entries = told.get("data") if isinstance(told, dict) else told
     if not isinstance(entries, list):
-        raise UpstreamError(f"The provider {provider} listed no models", code="upstream_bad_answer")
+        raise UpstreamError(
+            _("The provider %(provider)s listed no models") % {"provider": provider}, code="upstream_bad_answer"
+        )
     models = {
         entry["id"]: _build_model(provider, entry["id"], entry.get("created"))
         for entry in entries[:MAX_MODELS]

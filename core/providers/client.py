@@ -12,6 +12,7 @@ from core.providers.pool import close_clients, get_client, read_timeout
 from core.providers.registry import ECHO
 from core.providers.replies import UpstreamReply
 from core.providers.routing import Route
+from core.words import gettext as _
 
 __all__ = ["ModelInfo", "UpstreamReply", "close_clients", "list_models", "open_chat"]
 
@@ -46,7 +47,7 @@ async def open_chat(route: Route, body: bytes, headers: Mapping[str, str]) -> Up
     """
     if route.provider == ECHO:
         return answer_chat(route.model, body)
-    peer = f"The provider {route.provider}"
+    peer = _("The provider %(name)s") % {"name": route.provider}
     client = get_client()
     with telling_upstream_errors(peer):
         request = client.build_request(
@@ -59,7 +60,9 @@ async def open_chat(route: Route, body: bytes, headers: Mapping[str, str]) -> Up
         response = await client.send(request, stream=True)
     if not (200 <= response.status_code < 300 or 400 <= response.status_code < 600):
         await response.aclose()
-        raise UpstreamError(f"{peer} answered with a redirect or an unknown status", code="upstream_redirect")
+        raise UpstreamError(
+            _("%(peer)s answered with a redirect or an unknown status") % {"peer": peer}, code="upstream_redirect"
+        )
     return UpstreamReply(
         status=response.status_code,
         headers=select_relayed_headers(response),

@@ -10,6 +10,7 @@ from core.outbound import check_url
 from core.providers.credentials import encrypt_key, hint_key, is_sendable
 from core.providers.models import Provider
 from core.providers.registry import ECHO, PROVIDER_NAME, find_provider
+from core.words import gettext as _
 
 MAX_KEY_LENGTH: Final = 4000
 SYSTEM_ROLE_WORDS: Final = ("", "any", "first", "none")
@@ -56,16 +57,16 @@ def remove_provider(name: str) -> None:
     Raises `NotFoundError` when nothing is stored of it.
     """
     if not Provider.objects.filter(name=name).delete()[0]:
-        raise NotFoundError(f"Nothing is stored of a provider called {name}")
+        raise NotFoundError(_("Nothing is stored of a provider called %(name)s") % {"name": name})
 
 
 def normalise_name(name: str) -> str:
     """Return the name in its one spelling; raises `InvalidFieldsError` when it can't be one."""
     name = name.strip().lower()
     if not PROVIDER_NAME.fullmatch(name):
-        raise _refuse("name", "A provider's name is 1 to 64 of the characters a-z, 0-9, dot, dash and underscore")
+        raise _refuse("name", _("A provider's name is 1 to 64 of the characters a-z, 0-9, dot, dash and underscore"))
     if name == ECHO:
-        raise _refuse("name", "echo is built in and can't be changed")
+        raise _refuse("name", _("echo is built in and can't be changed"))
     return name
 
 
@@ -74,7 +75,9 @@ def normalise_base_url(name: str, base_url: str) -> str:
     base_url = base_url.strip().rstrip("/")
     if not base_url:
         if find_provider(name) is None:
-            raise _refuse("base_url", f"{name} is no provider that is known by name: give its base URL")
+            raise _refuse(
+                "base_url", _("%(name)s is no provider that is known by name: give its base URL") % {"name": name}
+            )
         return ""
     try:
         check_url(base_url)
@@ -87,7 +90,7 @@ def normalise_key(api_key: str) -> str:
     """Return the key without outer blanks; raises `InvalidFieldsError` when no header could carry it."""
     api_key = api_key.strip()
     if len(api_key) > MAX_KEY_LENGTH or not is_sendable(api_key):
-        raise _refuse("api_key", "A key holds visible ASCII characters only, without blanks, at most 4000 of them")
+        raise _refuse("api_key", _("A key holds visible ASCII characters only, without blanks, at most 4000 of them"))
     return api_key
 
 
@@ -99,7 +102,7 @@ def _set_key(provider: Provider, api_key: str) -> None:
 
 def _check_system_role(system_role: str) -> str:
     if system_role not in SYSTEM_ROLE_WORDS:
-        raise _refuse("system_role", "Must be any, first, none or empty")
+        raise _refuse("system_role", _("Must be any, first, none or empty"))
     return system_role
 
 

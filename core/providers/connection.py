@@ -13,6 +13,7 @@ from core.providers.catalog import read_models
 from core.providers.registry import ECHO
 from core.providers.routing import resolve_route
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
 
 TIME_LIMIT_SECONDS: Final = 10.0
 MAX_REASON_CHARS: Final = 500
@@ -21,7 +22,7 @@ KEY_REFUSED: Final = (401, 403)
 ANY_MODEL: Final = "-"
 _TESTS_SECTION: Final = Section(
     "provider_tests",
-    (SettingField("tests", "providerTests", "object", {}, "What each provider answered when it was last tried."),),
+    (SettingField("tests", "providerTests", "object", {}, _("What each provider answered when it was last tried.")),),
 )
 
 
@@ -47,14 +48,14 @@ def try_provider(name: str, base_url: str, api_key: str) -> ConnectionTest:
         key = api_key or _find_key(name, base_url)
         models, reason = _ask_for_models(name, base_url, key)
     except AppError as error:
-        return _conclude(started, error.message[:MAX_REASON_CHARS], is_ok=False)
+        return _conclude(started, error.message, is_ok=False)
     return _conclude(started, reason, is_ok=True, models=models)
 
 
 def keep_test(name: str, test: ConnectionTest) -> None:
     """Remember what came of the last try of a provider that is configured."""
     tests = _TESTS_SECTION.read()["tests"]
-    kept = {**asdict(test), "tested_at": test.tested_at.isoformat()}
+    kept = {**asdict(test), "reason": test.reason[:MAX_REASON_CHARS], "tested_at": test.tested_at.isoformat()}
     _TESTS_SECTION.write({"tests": {**tests, name: kept}})
 
 
@@ -90,13 +91,17 @@ def _ask_for_models(name: str, base_url: str, api_key: str) -> tuple[int | None,
     if name == ECHO:
         return 1, ""
     headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
-    peer = f"The provider {name}"
+    peer = _("The provider %(name)s") % {"name": name}
     answer = send("GET", f"{base_url}/models", headers, b"", deadline=Deadline(TIME_LIMIT_SECONDS), peer=peer)
     if answer.status in KEY_REFUSED:
-        told = "does not take this key" if api_key else "wants a key, and none was sent"
-        raise UpstreamError(f"{peer} {told} (HTTP {answer.status})")
+        told = (
+            _("%(peer)s does not take this key (HTTP %(status)d)")
+            if api_key
+            else _("%(peer)s wants a key, and none was sent (HTTP %(status)d)")
+        )
+        raise UpstreamError(told % {"peer": peer, "status": answer.status})
     if answer.status == 404:
-        return None, "It answers, but lists no models there (HTTP 404): see that the base URL ends as it should"
+        return None, _("It answers, but lists no models there (HTTP 404): see that the base URL ends as it should")
     if not 200 <= answer.status < 300:
-        raise UpstreamError(f"{peer} answers with HTTP {answer.status}")
+        raise UpstreamError(_("%(peer)s answers with HTTP %(status)d") % {"peer": peer, "status": answer.status})
     return len(read_models(name, answer.body)), ""

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
 from core.errors import InvalidRequestError
+from core.words import gettext as _
 
 PURPOSE: Final = b"omniroute provider key v1"
 HINT_LENGTH: Final = 4
@@ -27,8 +28,11 @@ def decrypt_key(token: str, provider: str) -> str:
         return _build_cipher(settings.SECRET_KEY).decrypt(token.encode()).decode()
     except (InvalidToken, UnicodeError):
         raise InvalidRequestError(
-            f"The stored key of provider {provider} can't be read, because SECRET_KEY has changed since. "
-            f"Store it again: manage.py add_provider {provider} --api-key KEY",
+            _(
+                "The stored key of provider %(provider)s can't be read, because SECRET_KEY has "
+                "changed since. Store it again: manage.py add_provider %(provider)s --api-key KEY"
+            )
+            % {"provider": provider},
             code="provider_not_configured",
             param="model",
         ) from None

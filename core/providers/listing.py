@@ -9,6 +9,7 @@ from core.errors import NotFoundError
 from core.providers.models import Provider
 from core.providers.registry import ECHO, PROVIDERS, KnownProvider, find_provider
 from core.providers.routing import name_default_provider
+from core.words import gettext as _
 
 # `unset`: the registry says that it wants a key, and there is none.
 KeyState = Literal["stored", "environment", "not_needed", "unset", "none"]
@@ -57,7 +58,7 @@ def read_provider(name: str) -> ListedProvider:
         return _list_stored(stored, default)
     known = find_provider(name)
     if known is None or known.id != name:
-        raise NotFoundError(f"No provider is called {name}")
+        raise NotFoundError(_("No provider is called %(name)s") % {"name": name})
     return _list_known(known, default)
 
 

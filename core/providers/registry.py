@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from core.words import gettext as _
+
 SystemRole = Literal["any", "first", "none"]
 
 
@@ -166,7 +168,7 @@ PROVIDERS: Final = (
     KnownProvider("lmstudio", "LM Studio on this machine", "http://127.0.0.1:1234/v1", embeds=True),
     KnownProvider("ollama-local", "Ollama on this machine", "http://127.0.0.1:11434/v1", embeds=True),
     KnownProvider("vllm", "vLLM on this machine", "http://127.0.0.1:8000/v1", embeds=True),
-    KnownProvider(ECHO, "Built-in echo", ""),
+    KnownProvider(ECHO, _("Built-in echo"), ""),
 )
 
 ALIASES: Final = {"jina": "jina-ai", "lm-studio": "lmstudio", "qwen": "dashscope", "voyage": "voyage-ai"}

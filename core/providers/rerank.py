@@ -17,13 +17,15 @@ from core.providers.rerank_wire import (
     read_relevances,
 )
 from core.providers.routing import Route, resolve_route
+from core.words import Words, read_words
+from core.words import gettext as _
 
 MAX_DOCUMENTS: Final = 50
 TIME_LIMIT_SECONDS: Final = 5.0
 # About what the smallest of the known windows takes; the providers would cut the rest off themselves.
 MAX_DOCUMENT_CHARS: Final = 12_000
 MAX_QUERY_CHARS: Final = 4_000
-HOW_TO_WRITE: Final = "the rerank model must be written as provider/model, such as cohere/rerank-v3.5"
+HOW_TO_WRITE: Final = _("the rerank model must be written as provider/model, such as cohere/rerank-v3.5")
 
 
 class RerankError(UpstreamError):
@@ -47,7 +49,7 @@ class RerankEndpoint:
 
     @property
     def peer(self) -> str:
-        return f"The provider {self.provider}"
+        return _("The provider %(name)s") % {"name": self.provider}
 
 
 def resolve_reranker(provider_model: str) -> RerankEndpoint:
@@ -83,20 +85,21 @@ def rerank(
     cut = [document[:MAX_DOCUMENT_CHARS] for document in documents]
     answer = _ask(endpoint, build_body(endpoint.form, endpoint.model, query[:MAX_QUERY_CHARS], cut), timeout_seconds)
     if not 200 <= answer.status < 300:
-        raise RerankError(f"{endpoint.peer} {_tell_status(answer.status, has_key=bool(endpoint.api_key))}")
+        told = _tell_status(answer.status, has_key=bool(endpoint.api_key))
+        raise RerankError(told % {"peer": endpoint.peer, "status": answer.status})
     try:
         return read_relevances(answer.body, len(documents))
     except UnusableAnswerError as error:
-        raise RerankError(f"{endpoint.peer} answered {error}") from None
+        raise RerankError(_("%(peer)s %(fault)s") % {"peer": endpoint.peer, "fault": read_words(error)}) from None
 
 
 def _check_sells_rerankers(route: Route) -> None:
     """Refuse what can't work, before a chat waits for it; a server of one's own may rerank under any name."""
     known = find_provider(route.provider)
     if route.provider == ECHO:
-        raise InvalidRequestError("the built-in echo provider has no rerank models", param="model")
+        raise InvalidRequestError(_("the built-in echo provider has no rerank models"), param="model")
     if known and known.needs_key and not known.reranks and route.base_url == known.base_url:
-        raise InvalidRequestError(f"the provider {known.id} has no rerank models", param="model")
+        raise InvalidRequestError(_("the provider %(name)s has no rerank models") % {"name": known.id}, param="model")
 
 
 def _ask(endpoint: RerankEndpoint, body: bytes, timeout_seconds: float) -> Answer:
@@ -106,20 +109,22 @@ def _ask(endpoint: RerankEndpoint, body: bytes, timeout_seconds: float) -> Answe
     try:
         return post(endpoint.url, headers, body, deadline=Deadline(timeout_seconds), peer=endpoint.peer)
     except OutboundRefusedError:
-        raise RerankError(f"The address of the provider {endpoint.provider} is invalid or blocked") from None
+        raise RerankError(
+            _("The address of the provider %(provider)s is invalid or blocked") % {"provider": endpoint.provider}
+        ) from None
     except UpstreamTimeoutError as error:
         raise RerankError(error.message, code=UpstreamTimeoutError.code) from None
     except UpstreamError as error:
         raise RerankError(error.message) from None
 
 
-def _tell_status(status: int, *, has_key: bool) -> str:
+def _tell_status(status: int, *, has_key: bool) -> Words:
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return "refuses the key" if has_key else "wants a key, and none is sent"
+        return _("%(peer)s refuses the key") if has_key else _("%(peer)s wants a key, and none is sent")
     if status == HTTPStatus.NOT_FOUND:
-        return "knows no such rerank model, or has no rerank API at its address"
+        return _("%(peer)s knows no such rerank model, or has no rerank API at its address")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return "has had too many requests"
+        return _("%(peer)s has had too many requests")
     if 300 <= status < 400:
-        return "answered with a redirect, which is not followed"
-    return f"answered with status {status}"
+        return _("%(peer)s answered with a redirect, which is not followed")
+    return _("%(peer)s answered with status %(status)d")

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
+from core.words import gettext as _
+
 RerankForm = Literal["standard", "voyage", "nvidia", "deepinfra"]
 
 # NVIDIA serves its rerankers from another host than the rest of its API.
@@ -23,7 +25,7 @@ _SCORES: Final = ("relevance_score", "logit", "score")
 
 
 class UnusableAnswerError(ValueError):
-    """An answer from which no relevance can be read."""
+    """An answer from which no relevance can be read; says what it did, as in "answered without a list of results"."""
 
 
 def choose_form(provider: str) -> RerankForm:
@@ -78,18 +80,18 @@ def read_relevances(body: bytes, count: int) -> dict[int, float]:
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):
-        raise UnusableAnswerError("with something else than JSON") from None
+        raise UnusableAnswerError(_("answered with something else than JSON")) from None
     if not isinstance(told, dict):
-        raise UnusableAnswerError("without a list of results")
+        raise UnusableAnswerError(_("answered without a list of results"))
     entries = next((told[name] for name in _LISTS if isinstance(told.get(name), list)), None)
     if entries is None:
         relevances = _read_scores(told.get("scores"), count)
     else:
         relevances = dict(_read_entry(entry, count) for entry in entries)
         if len(relevances) != len(entries):
-            raise UnusableAnswerError("with one document ranked twice")
+            raise UnusableAnswerError(_("answered with one document ranked twice"))
     if not relevances:
-        raise UnusableAnswerError("with an empty list of results")
+        raise UnusableAnswerError(_("answered with an empty list of results"))
     return relevances
 
 
@@ -98,28 +100,31 @@ def _read_scores(scores: Any, count: int) -> dict[int, float]:
     if isinstance(scores, list) and len(scores) == 1 and isinstance(scores[0], list):
         scores = scores[0]
     if not isinstance(scores, list):
-        raise UnusableAnswerError("without a list of results")
+        raise UnusableAnswerError(_("answered without a list of results"))
     if len(scores) != count:
-        raise UnusableAnswerError(f"with {len(scores)} scores for {count} documents")
+        raise UnusableAnswerError(
+            _("answered with %(scores)d scores for %(documents)d documents")
+            % {"scores": len(scores), "documents": count}
+        )
     return {index: _read_number(score) for index, score in enumerate(scores)}
 
 
 def _read_entry(entry: Any, count: int) -> tuple[int, float]:
     if not isinstance(entry, dict):
-        raise UnusableAnswerError("with a result that is no object")
+        raise UnusableAnswerError(_("answered with a result that is no object"))
     index = entry.get("index")
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-        raise UnusableAnswerError("with a result that belongs to no document")
+        raise UnusableAnswerError(_("answered with a result that belongs to no document"))
     return index, _read_number(next((entry[name] for name in _SCORES if name in entry), None))
 
 
 def _read_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnusableAnswerError("with a relevance that is no number")
+        raise UnusableAnswerError(_("answered with a relevance that is no number"))
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise UnusableAnswerError("with a relevance that is not finite")
+        raise UnusableAnswerError(_("answered with a relevance that is not finite"))
     return number

@@ -6,6 +6,7 @@ from typing import Final
 
 import structlog
 from django.conf import settings
+from django.db import connection
 
 from core.errors import InvalidRequestError, NotFoundError
 from core.providers.credentials import decrypt_key, is_sendable
@@ -20,12 +21,13 @@ from core.providers.registry import (
     find_provider,
     read_system_role,
 )
+from core.words import gettext as _
 
 log = structlog.get_logger(__name__)
 
 # As it stands, since every chat asks: building it anew takes twice as long as asking.
 SELECT: Final = "SELECT * FROM providers"
-HOW_TO_WRITE: Final = "Write model as provider/model, such as openai/gpt-4o-mini"
+HOW_TO_WRITE: Final = _("Write model as provider/model, such as openai/gpt-4o-mini")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def list_routes() -> list[Route]:
     """
     rows = list(Provider.objects.raw(f"{SELECT} ORDER BY name"))
     names = [row.name for row in rows]
-    names += [known.id for known in PROVIDERS if known.id not in names and _read_env_key(known)]
+    names += [known.id for known in _list_keyed() if known.id not in names]
     routes = []
     for name in names:
         try:
@@ -72,10 +74,12 @@ def list_routes() -> list[Route]:
 
 def name_default_provider() -> str:
     """Return the name of the provider that takes models which name none."""
-    stored = Provider.objects.filter(is_default=True).values_list("name", flat=True).first()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM providers WHERE is_default ORDER BY name LIMIT 1")
+        stored = cursor.fetchone()
     if stored or settings.DEFAULT_PROVIDER:
-        return stored or str(settings.DEFAULT_PROVIDER)
-    return next((known.id for known in PROVIDERS if known.chats and _read_env_key(known)), ECHO)
+        return str(stored[0] if stored else settings.DEFAULT_PROVIDER)
+    return next((known.id for known in _list_keyed() if known.chats), ECHO)
 
 
 def _build_route(name: str, model: str, row: Provider | None) -> Route:
@@ -88,8 +92,12 @@ def _build_route(name: str, model: str, row: Provider | None) -> Route:
         provider_id = known.id
     else:
         raise NotFoundError(
-            f"No provider is called {name}. {HOW_TO_WRITE}, also when the model's own name has a slash: "
-            f"openrouter/{name}/...; manage.py list_providers shows the providers",
+            _(
+                "No provider is called %(name)s. Write model as provider/model, such as openai/gpt-4o-mini, also "
+                "when the model's own name has a slash: openrouter/%(name)s/...; manage.py list_providers shows the "
+                "providers"
+            )
+            % {"name": name},
             code="model_not_found",
             param="model",
         )
@@ -130,14 +138,14 @@ def _choose_key(provider_id: str, row: Provider | None, known: KnownProvider | N
     api_key = _read_env_key(known)
     if known.needs_key and not api_key:
         raise InvalidRequestError(
-            f"Provider {provider_id} has no key. Set {known.env_name}, or run "
-            f"manage.py add_provider {provider_id} --api-key KEY",
+            _("Provider %(name)s has no key. Set %(variable)s, or run manage.py add_provider %(name)s --api-key KEY")
+            % {"name": provider_id, "variable": known.env_name},
             code="provider_not_configured",
             param="model",
         )
     if not is_sendable(api_key):
         raise InvalidRequestError(
-            f"{known.env_name} holds characters that no key can have",
+            _("%(variable)s holds characters that no key can have") % {"variable": known.env_name},
             code="provider_not_configured",
             param="model",
         )
@@ -153,6 +161,12 @@ def _choose_system_role(provider_id: str, model: str, row: Provider | None) -> S
         case "none":
             return "none"
     return read_system_role(provider_id, model)
+
+
+def _list_keyed() -> list[KnownProvider]:
+    """The registry's entries that have a key in the environment, in the registry's order."""
+    keys: dict[str, str] = settings.PROVIDER_API_KEYS
+    return [known for known in PROVIDERS if keys.get(known.env_name)] if keys else []
 
 
 def _read_env_key(known: KnownProvider) -> str:

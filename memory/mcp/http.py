@@ -25,6 +25,7 @@ from core.error_handler import (
 from core.errors import AppError, ForbiddenError, InvalidRequestError, RateLimitedError, UnauthenticatedError
 from core.middleware import SECURITY_HEADERS, choose_request_id
 from core.rate_limit import LIMITER
+from core.words import gettext as _
 from core.worker_threads import WorkerThreads
 from memory.mcp.frames import find_frame_fault
 from memory.mcp.origin import is_our_host, is_trusted_origin
@@ -79,9 +80,9 @@ class McpDoor:
         """Return the body of a request that may be answered, its caller in its scope; raises the refusal."""
         host = request.headers.get("host", "")
         if not is_our_host(host):
-            raise InvalidRequestError("Bad request")
+            raise InvalidRequestError(_("Bad request"))
         if not is_trusted_origin(request.headers.get("origin", ""), host):
-            raise ForbiddenError("This origin is not allowed, see CSRF_TRUSTED_ORIGINS", code="origin_refused")
+            raise ForbiddenError(_("This origin is not allowed, see CSRF_TRUSTED_ORIGINS"), code="origin_refused")
         authorization = request.headers.get("authorization")
         allowance = LIMITER.take(authorization)
         if allowance is not None:
@@ -90,9 +91,9 @@ class McpDoor:
                 raise RateLimitedError(allowance.retry_seconds)
         caller = await THREADS.run(identify_caller, authorization)
         if caller is None:
-            raise UnauthenticatedError("Authentication required")
+            raise UnauthenticatedError(_("Authentication required"))
         if request.method != "POST":
-            raise RefusedRequestError("Only POST is answered here", status=405, code="method_not_allowed")
+            raise RefusedRequestError(_("Only POST is answered here"), status=405, code="method_not_allowed")
         request.scope[CALLER_KEY] = caller
         return await request.body()
 

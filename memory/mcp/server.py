@@ -24,6 +24,7 @@ from mcp_types import Tool as WireTool
 from core.accounts.keys import Caller
 from core.error_handler import ServerFailureError, build_error_body, translate_error
 from core.errors import AppError, InvalidFieldsError, NotFoundError
+from core.words import gettext as _
 from core.worker_threads import WorkerThreads
 from memory.mcp import tools
 
@@ -98,7 +99,8 @@ def _tell_error(name: str, error: Exception) -> CallToolResult:
         named = "; ".join(
             f"{detail.field}: {detail.message}" if detail.field else detail.message for detail in told.details
         )
-        told = InvalidFieldsError(told.details, f"Invalid arguments for tool {name}: {named}")
+        refusal = _("Invalid arguments for tool %(name)s: %(reasons)s") % {"name": name, "reasons": named}
+        told = InvalidFieldsError(told.details, refusal)
     body = {"success": False, "error": build_error_body(told)["error"]}
     return CallToolResult(content=[_write(body)], is_error=True)
 

@@ -12,6 +12,7 @@ from core.accounts.keys import Caller, require_scope
 from core.errors import FieldError, InvalidFieldsError, NotFoundError
 from core.fields import StrictSerializer, validate_body
 from core.json_body import fits_depth
+from core.words import gettext as _
 from memory import services
 from memory.config import load_settings
 from memory.mcp import schemas
@@ -20,8 +21,8 @@ from memory.records import MemoryDraft, MemoryFilter
 from memory.rendering import render_memory
 from memory.retrieval import retrieve_for_tool
 
-FOREIGN_OWNER: Final = "Only a management key may name another API key; leave it out for your own"
-UNCONFIRMED: Final = "Must be true to clear everything; narrow it by type or by an olderThan in the past, or confirm"
+FOREIGN_OWNER: Final = _("Only a management key may name another API key; leave it out for your own")
+UNCONFIRMED: Final = _("Must be true to clear everything; narrow it by type or by an olderThan in the past, or confirm")
 
 log = structlog.get_logger(__name__)
 
@@ -55,10 +56,11 @@ def call_tool(caller: Caller, name: str, arguments: Mapping[str, Any]) -> dict[s
     """
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None:
-        raise NotFoundError(f"Unknown tool: {name}")
+        raise NotFoundError(_("Unknown tool: %(name)s") % {"name": name})
     require_scope(caller, tool.scope)
     if not fits_depth(arguments, process_settings.MAX_JSON_DEPTH):
-        raise InvalidFieldsError([FieldError("", f"Nested more than {process_settings.MAX_JSON_DEPTH} levels deep")])
+        told = _("Nested more than %(count)d levels deep") % {"count": process_settings.MAX_JSON_DEPTH}
+        raise InvalidFieldsError([FieldError("", told)])
     values = validate_body(tool.arguments, arguments)
     data = tool.run(_choose_owner(caller, values.get("apiKeyId")), values)
     log.info("mcp.tool.called", tool=name, key_id=caller.key_id)

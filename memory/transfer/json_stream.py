@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, TextIO
 
 from core.errors import InvalidRequestError
+from core.words import gettext as _
 
 CHUNK_CHARACTERS: Final = 256 * 1024
 # One element: a long conversation is some megabytes.
@@ -67,9 +68,9 @@ class JsonStream:
                 value, end = DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 if self._is_over or not self._may_be_cut(error):
-                    raise BrokenFileError("The file is no sound JSON") from None
+                    raise BrokenFileError(_("The file is no sound JSON")) from None
             except RecursionError:
-                raise BrokenFileError("The file is nested too deep") from None
+                raise BrokenFileError(_("The file is nested too deep")) from None
             else:
                 if self._is_over or not self._may_go_on(end):
                     self._at = end
@@ -98,7 +99,7 @@ class JsonStream:
         while True:
             name = self.read_value()
             if not isinstance(name, str):
-                raise BrokenFileError("The file is no sound JSON")
+                raise BrokenFileError(_("The file is no sound JSON"))
             self.take(":")
             yield name
             if self.peek() == "}":
@@ -109,7 +110,7 @@ class JsonStream:
     def end(self) -> None:
         """Make sure that nothing comes after what was read."""
         if self.peek():
-            raise BrokenFileError("The file goes on after the end of its JSON")
+            raise BrokenFileError(_("The file goes on after the end of its JSON"))
 
     def _may_go_on(self, end: int) -> bool:
         """A number that ends where the reading stopped: 1 of 1.5, or of 1e5."""
@@ -123,10 +124,11 @@ class JsonStream:
         """Read on, at least as much again as is open: an element is then parsed a few times at most."""
         kept = self._text[self._at :]
         if len(kept) > MAX_ELEMENT_CHARACTERS:
-            raise BrokenFileError(f"An element of the file is longer than {MAX_ELEMENT_CHARACTERS} characters")
+            told = _("An element of the file is longer than %(count)d characters")
+            raise BrokenFileError(told % {"count": MAX_ELEMENT_CHARACTERS})
         read = self._stream.read(max(CHUNK_CHARACTERS, len(kept)))
         self._text, self._at, self._is_over = kept + read, 0, not read
 
 
 def _tell_where(found: str) -> str:
-    return "The file is no sound JSON" if found else "The file is cut off: its JSON has no end"
+    return _("The file is no sound JSON") if found else _("The file is cut off: its JSON has no end")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from core.words import gettext as _
 from memory.backends import restoring
 from memory.backends.base import MemoryBackend
 from memory.records import MemoryRecord
@@ -138,14 +139,14 @@ def _judge_stored(candidate: Candidate, stored: MemoryRecord, rule: Rule) -> Ver
     if is_same and (rule.refreshes or told_at is None or told_at <= stored.updated_at):
         return Verdict(candidate, "unchanged", stored, stored)
     if told_at is not None and stored.updated_at - told_at >= PRECISION and not rule.overwrites:
-        return Verdict(candidate, "older", stored, stored, "what is stored was changed later")
+        return Verdict(candidate, "older", stored, stored, _("what is stored was changed later"))
     return Verdict(candidate, "update", record, stored)
 
 
 def _judge_fact(candidate: Candidate, stored: MemoryRecord, rule: Rule) -> Verdict:
     fact, said = candidate.row.fact, (candidate.row.updated_at or rule.now).isoformat()
     if fact is None or outweighs(stored.metadata, USER_SOURCE, said):
-        return Verdict(candidate, "older", stored, stored, "what is stored was said later")
+        return Verdict(candidate, "older", stored, stored, _("what is stored was said later"))
     told = (stored.content, stored.metadata.get("polarity"), stored.metadata.get("extractedAt"))
     if told == (fact.content, fact.polarity, said):
         return Verdict(candidate, "unchanged", stored, stored)

@@ -1,7 +1,6 @@
 """From a file to rows: what format it is, told by what is in it, and the rows in it, one after the other."""
 
 import codecs
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from core.errors import FieldError, InvalidFieldsError
+from core.words import gettext as _
 from memory.transfer.documents import HEAD_BYTES, Document, list_documents
 from memory.transfer.formats import (
     chatgpt,
@@ -20,7 +20,7 @@ from memory.transfer.formats import (
     open_webui,
     own,
 )
-from memory.transfer.formats.lines import read_line, split_lines
+from memory.transfer.formats.lines import open_text, read_line, split_lines
 from memory.transfer.json_stream import BrokenFileError, JsonStream
 from memory.transfer.rows import BadRow, ForeignMemory, Reading
 
@@ -28,7 +28,7 @@ AUTO: Final = "auto"
 # Lists of rows stand under these names where a file is one object.
 WRAPPERS: Final = frozenset({"memories", "data", "results", "items", "conversations"})
 WIDE_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-UNKNOWN: Final = "What is in the file is not recognised; say its format, or see the guide for what can be read"
+UNKNOWN: Final = _("What is in the file is not recognised; say its format, or see the guide for what can be read")
 # So many rows are looked at to find one that tells the format.
 LOOKED_AT: Final = 20
 
@@ -46,15 +46,15 @@ class Format:
 
 
 FORMATS: Final = (
-    Format("omniroute", "OmniRoute Memory's own export (JSONL)", keeps_times=True),
-    Format("memories", "Memories as JSON or JSON Lines", keeps_times=True),
-    Format("csv", "Table (CSV)", keeps_times=True),
-    Format("omniroute-db", "OmniRoute database (storage.sqlite)", keeps_times=True),
-    Format("mem0", "mem0 export"),
-    Format("chatgpt", "ChatGPT data export"),
-    Format("claude", "Claude data export"),
-    Format("open-webui", "Open WebUI memories"),
-    Format("librechat", "LibreChat memories"),
+    Format("omniroute", _("OmniRoute Memory's own export (JSONL)"), keeps_times=True),
+    Format("memories", _("Memories as JSON or JSON Lines"), keeps_times=True),
+    Format("csv", _("Table (CSV)"), keeps_times=True),
+    Format("omniroute-db", _("OmniRoute database (storage.sqlite)"), keeps_times=True),
+    Format("mem0", _("mem0 export")),
+    Format("chatgpt", _("ChatGPT data export")),
+    Format("claude", _("Claude data export")),
+    Format("open-webui", _("Open WebUI memories")),
+    Format("librechat", _("LibreChat memories")),
 )
 FORMATS_BY_NAME: Final = {item.name: item for item in FORMATS}
 
@@ -74,7 +74,7 @@ def _each(read_one: Callable[[Mapping[str, Any]], ForeignMemory | BadRow]) -> Ca
             if isinstance(element, BadRow):
                 yield element
             else:
-                yield read_one(element) if isinstance(element, dict) else BadRow("it is no object")
+                yield read_one(element) if isinstance(element, dict) else BadRow(_("it is no object"))
 
     return read
 
@@ -98,7 +98,8 @@ def read_source(path: Path, format_name: str, reading: Reading) -> tuple[Format,
     With "auto" as `format_name` the content decides. Raises BrokenFileError, TooLargeError, InvalidFieldsError.
     """
     if format_name != AUTO and format_name not in FORMATS_BY_NAME:
-        raise InvalidFieldsError([FieldError("format", f"Must be one of: {', '.join([AUTO, *FORMATS_BY_NAME])}")])
+        told = _("Must be one of: %(names)s") % {"names": ", ".join([AUTO, *FORMATS_BY_NAME])}
+        raise InvalidFieldsError([FieldError("format", told)])
     documents = list_documents(path)
     opened = [_open_rows(document, format_name, reading) for document in documents]
     return FORMATS_BY_NAME[opened[0][0]], (row for _, rows in opened for row in rows)
@@ -107,11 +108,11 @@ def read_source(path: Path, format_name: str, reading: Reading) -> tuple[Format,
 def _open_rows(document: Document, format_name: str, reading: Reading) -> tuple[str, Rows]:
     head = document.read_head()
     if not head.strip(codecs.BOM_UTF8 + b" \t\r\n"):
-        raise BrokenFileError("The file is empty")
+        raise BrokenFileError(_("The file is empty"))
     if head.startswith(databases.START):
         return _open_database(document, format_name, reading)
     if head.startswith(WIDE_MARKS) or b"\0" in head[:1024]:
-        raise BrokenFileError("The file is not UTF-8 text; save it as UTF-8")
+        raise BrokenFileError(_("The file is not UTF-8 text; save it as UTF-8"))
     text = head.decode("utf-8-sig", "ignore").lstrip()
     if format_name == "csv" or (format_name == AUTO and text[:1] not in ("{", "[") and memories.looks_like_table(text)):
         return "csv", _read_table(document, reading)
@@ -121,7 +122,8 @@ def _open_rows(document: Document, format_name: str, reading: Reading) -> tuple[
         return "omniroute", _read_own(document, reading)
     rule = _choose_rule(first, format_name)
     if rule is None and (format_name not in (AUTO, "memories") or first):
-        raise BrokenFileError(UNKNOWN if format_name == AUTO else f"The file is none of the format {format_name}")
+        told = UNKNOWN if format_name == AUTO else _("The file is none of the format %(name)s") % {"name": format_name}
+        raise BrokenFileError(told)
     if rule is None:  # an empty list: nothing to import, and nothing wrong
         return "memories", _read_elements(document, are_lines, _each(memories.read_memory), reading)
     return rule.format, _read_elements(document, are_lines, rule.read, reading)
@@ -133,10 +135,10 @@ def _is_own(first: list[Any]) -> bool:
 
 def _open_database(document: Document, format_name: str, reading: Reading) -> tuple[str, Rows]:
     if document.member is not None:
-        raise BrokenFileError("Take the database out of the zip first")
+        raise BrokenFileError(_("Take the database out of the zip first"))
     name = databases.recognise(document.path)
     if name is None or format_name not in (AUTO, name):
-        raise BrokenFileError("The database has no table of memories that is known here")
+        raise BrokenFileError(_("The database has no table of memories that is known here"))
     return name, databases.read(document.path, reading)
 
 
@@ -190,16 +192,17 @@ def _iterate_lines(file: IO[bytes]) -> Iterator[Any]:
 def _iterate_document(file: IO[bytes]) -> Iterator[Any]:
     """The elements of a list, or of the list that an object wraps; else the object itself."""
     try:
-        stream = JsonStream(io.TextIOWrapper(file, encoding="utf-8-sig"))
-        if stream.peek() == "[":
-            yield from stream.read_array()
-        elif stream.peek() == "{":
-            yield from _iterate_members(stream)
-        else:
-            raise BrokenFileError(UNKNOWN)
-        stream.end()
+        with open_text(file) as text:
+            stream = JsonStream(text)
+            if stream.peek() == "[":
+                yield from stream.read_array()
+            elif stream.peek() == "{":
+                yield from _iterate_members(stream)
+            else:
+                raise BrokenFileError(UNKNOWN)
+            stream.end()
     except UnicodeDecodeError:
-        raise BrokenFileError("The file is not UTF-8") from None
+        raise BrokenFileError(_("The file is not UTF-8")) from None
 
 
 def _iterate_members(stream: JsonStream) -> Iterator[Any]:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, cast
 from core.errors import AppError
 from core.fields import parse_moment
 from core.json_body import find_unstorable_text, fits_depth, is_storable
+from core.words import gettext as _
 from memory.backends.drafts import MAX_METADATA_BYTES
 from memory.extraction import Fact
 from memory.models import HEALTH_CHECK_OWNER
@@ -102,7 +103,7 @@ def check_row(foreign: ForeignMemory, number: int, now: datetime, reading: Readi
     """Return the row as it may be stored; BadRowError says what is wrong with it."""
     content = _check_text(foreign.content, "content", MAX_CONTENT_CHARACTERS)
     if not content.strip():
-        raise BadRowError("content is empty")
+        raise BadRowError(_("content is empty"))
     memory_id = _read_id(foreign.id)
     return ImportRow(
         number=number,
@@ -173,14 +174,15 @@ def _read_type(value: Any) -> MemoryType | None:
         return None
     if value not in MEMORY_TYPES:
         shown = shorten(value) if isinstance(value, str) else type(value).__name__
-        raise BadRowError(f"type is {shown!r}; it must be one of {', '.join(MEMORY_TYPES)}")
+        told = _("type is %(type)r; it must be one of %(names)s") % {"type": shown, "names": ", ".join(MEMORY_TYPES)}
+        raise BadRowError(told)
     return cast(MemoryType, value)
 
 
 def _read_owner(value: Any) -> str:
     owner = _check_optional(value, "apiKeyId", MAX_ID_CHARACTERS) or ""
     if owner == HEALTH_CHECK_OWNER:
-        raise BadRowError("it belongs to the self-test")
+        raise BadRowError(_("it belongs to the self-test"))
     return owner
 
 
@@ -193,15 +195,15 @@ def _read_metadata(value: Any) -> Mapping[str, Any] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise BadRowError("metadata is no object")
+        raise BadRowError(_("metadata is no object"))
     if not fits_depth(value, MAX_METADATA_DEPTH):
-        raise BadRowError(f"metadata is nested more than {MAX_METADATA_DEPTH} levels deep")
+        raise BadRowError(_("metadata is nested more than %(count)d levels deep") % {"count": MAX_METADATA_DEPTH})
     if find_unstorable_text(value) is not None:
-        raise BadRowError("metadata holds NUL characters or broken surrogate pairs")
+        raise BadRowError(_("metadata holds NUL characters or broken surrogate pairs"))
     if not all(_is_finite(number) for number in _walk(value)):
-        raise BadRowError("metadata holds a number that is not finite, or too long")
+        raise BadRowError(_("metadata holds a number that is not finite, or too long"))
     if len(json.dumps(value, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
-        raise BadRowError(f"metadata is larger than {MAX_METADATA_BYTES} bytes")
+        raise BadRowError(_("metadata is larger than %(bytes)d bytes") % {"bytes": MAX_METADATA_BYTES})
     return value
 
 
@@ -222,7 +224,7 @@ def _read_moment(value: Any, name: str) -> datetime | None:
         return None
     moment = value if isinstance(value, datetime) else parse_moment(value)
     if moment is None:
-        raise BadRowError(f"{name} is no date or time")
+        raise BadRowError(_("%(field)s is no date or time") % {"field": name})
     return moment
 
 
@@ -241,11 +243,12 @@ def _check_optional(value: Any, name: str, max_characters: int) -> str | None:
 
 def _check_text(value: Any, name: str, max_characters: int) -> str:
     if value is None:
-        raise BadRowError(f"{name} is missing")
+        raise BadRowError(_("%(field)s is missing") % {"field": name})
     if not isinstance(value, str):
-        raise BadRowError(f"{name} is no text")
+        raise BadRowError(_("%(field)s is no text") % {"field": name})
     if len(value) > max_characters:
-        raise BadRowError(f"{name} has {len(value)} characters, more than {max_characters}")
+        told = _("%(field)s has %(count)d characters, more than %(maximum)d")
+        raise BadRowError(told % {"field": name, "count": len(value), "maximum": max_characters})
     if not is_storable(value):
-        raise BadRowError(f"{name} holds NUL characters or broken characters")
+        raise BadRowError(_("%(field)s holds NUL characters or broken characters") % {"field": name})
     return value

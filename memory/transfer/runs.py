@@ -19,6 +19,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from core.errors import InvalidRequestError
+from core.words import gettext as _
 from memory import corrections, services
 from memory.backends.manager import get_primary
 from memory.config import load_settings
@@ -128,7 +129,7 @@ class _Run:
                 if isinstance(item, BadRow):
                     tally.add_problem(number, item.key, item.outcome, item.reason)
                 elif number in repeated:
-                    tally.add_problem(number, shorten(item.row.key), "repeated", "a later row has the same key")
+                    tally.add_problem(number, shorten(item.row.key), "repeated", _("a later row has the same key"))
                 else:
                     tally.add(verdicts[number], rule, retained_since)
             tell(batch[-1][0], self.total)
@@ -167,7 +168,7 @@ class _Run:
                 reading.owners[row.named_owner] += 1
             wanted = self.options.source_owner
             if wanted is not None and row.named_owner != wanted:
-                yield number, BadRow("it is another owner's", key=shorten(row.key), outcome="left_out")
+                yield number, BadRow(_("it is another owner's"), key=shorten(row.key), outcome="left_out")
                 continue
             yield number, Candidate(row, row.named_owner if self.options.keeps_owners else self.options.owner)
 
@@ -231,8 +232,11 @@ def run(
 def _refuse_flaws(planned: ImportPlan) -> None:
     if planned.counts["invalid"]:
         broken = [problem for problem in planned.problems if problem.outcome == "invalid"]
-        first = f", such as row {broken[0].row}: {broken[0].reason}" if broken else ""
-        raise RefusedImportError(f"{planned.counts['invalid']} rows can't be imported{first}")
+        values = {"count": planned.counts["invalid"]}
+        if not broken:
+            raise RefusedImportError(_("%(count)d rows can't be imported") % values)
+        told = _("%(count)d rows can't be imported, such as row %(row)d: %(reason)s")
+        raise RefusedImportError(told % {**values, "row": broken[0].row, "reason": broken[0].reason})
     if planned.is_intact is False:
         raise RefusedImportError(planned.notes[0])
 

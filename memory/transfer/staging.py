@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from core.errors import NotFoundError, TooLargeError
+from core.words import gettext as _
 from memory import queue
+from memory.background import IMPORT, open_work
 from memory.transfer.plans import (
     ImportOptions,
     ImportPlan,
@@ -47,7 +50,8 @@ def stage_upload(file: IO[bytes], filename: str) -> ImportTicket:
             size += len(chunk)
             if size > settings.MAX_IMPORT_BYTES:
                 path.unlink()
-                raise TooLargeError(f"The file is larger than {settings.MAX_IMPORT_BYTES} bytes; see MAX_IMPORT_BYTES")
+                told = _("The file is larger than %(bytes)d bytes; see MAX_IMPORT_BYTES")
+                raise TooLargeError(told % {"bytes": settings.MAX_IMPORT_BYTES})
             target.write(chunk)
     ticket = ImportTicket(ticket.id, ticket.filename, size, ticket.staged_at)
     _write_state(ticket.id, {"filename": ticket.filename, "size": size, "stagedAt": ticket.staged_at.isoformat()})
@@ -60,7 +64,7 @@ def open_ticket(ticket_id: str) -> ImportTicket:
     staged_at = datetime.fromisoformat(state["stagedAt"])
     ticket = ImportTicket(ticket_id, state["filename"], state["size"], staged_at)
     if timezone.now() - staged_at > timedelta(seconds=KEEP_SECONDS) or not find_upload(ticket).is_file():
-        raise NotFoundError("There is no such upload, or its time is over; upload the file again")
+        raise NotFoundError(_("There is no such upload, or its time is over; upload the file again"))
     return ticket
 
 
@@ -75,13 +79,18 @@ def drop_upload(ticket: ImportTicket) -> None:
         (_open_folder() / f"{ticket.id}{suffix}").unlink(missing_ok=True)
 
 
-def start_import(ticket_id: str, options: ImportOptions) -> None:
-    """Have the upload imported in the background. A second start while the first runs changes nothing."""
+def start_import(ticket_id: str, options: ImportOptions, *, rows: int = 0, asked_by: str = "") -> None:
+    """Have the upload of so many rows imported in the background. A second start while the first runs changes nothing.
+
+    `asked_by` is the operator of the studio who is told of its end.
+    """
     ticket = open_ticket(ticket_id)
     if read_import_progress(ticket_id).state in ("running", "done") or "job" in _read_state(ticket_id):
         return
     _change_state(ticket.id, job=True)
-    queue.enqueue_import(ticket.id, asdict(options))
+    with transaction.atomic():
+        work_id = open_work(IMPORT, rows, asked_by=asked_by, notes={"ticketId": ticket.id})
+        queue.enqueue_import(ticket.id, asdict(options), work_id=work_id)
 
 
 def read_import_progress(ticket_id: str) -> ImportProgress:
@@ -166,7 +175,7 @@ def _read_state(ticket_id: str) -> dict[str, Any]:
             return state
     except FileNotFoundError:
         pass
-    raise NotFoundError("There is no such upload, or its time is over; upload the file again")
+    raise NotFoundError(_("There is no such upload, or its time is over; upload the file again"))
 
 
 def _change_state(ticket_id: str, **changes: Any) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from core.words import gettext as _
 from memory.transfer import runs
 from memory.transfer.plans import ImportOptions, ImportPlan, ImportReport, ImportTicket
 from memory.transfer.reader import AUTO, FORMATS
@@ -11,7 +12,7 @@ from memory.transfer.staging import find_upload
 
 def list_formats() -> list[tuple[str, str]]:
     """Names to choose a format by, each with what it is called on a page; the first has the content decide."""
-    return [(AUTO, "Find out"), *((item.name, item.title) for item in FORMATS)]
+    return [(AUTO, _("Find out")), *((item.name, item.title) for item in FORMATS)]
 
 
 def plan_import(source: ImportTicket | Path, options: ImportOptions) -> ImportPlan:

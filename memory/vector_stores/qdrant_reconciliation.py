@@ -7,6 +7,7 @@ from typing import Final
 import structlog
 from django.utils import timezone
 
+from core.words import gettext as _
 from memory.models import Memory
 from memory.vector_stores.qdrant_sync import start_over, sync
 from memory.vector_stores.qdrant_writer import QdrantWriter, WritingHaltedError
@@ -41,7 +42,7 @@ def reconcile(*, is_forced: bool = False) -> Reconciliation:
     """Bring Qdrant up to date, then compare; `is_forced` has every vector made anew. For background jobs only."""
     settings = load_qdrant_settings()
     if not settings.is_on:
-        return Reconciliation(reason="Qdrant is switched off")
+        return Reconciliation(reason=_("Qdrant is switched off"))
     if is_forced:
         start_over()
     report = sync()
@@ -49,11 +50,11 @@ def reconcile(*, is_forced: bool = False) -> Reconciliation:
         return Reconciliation(reason=report.reason)
     collection = lifecycle.find_collection(settings, Collection.State.ACTIVE)
     if collection is None or not collection.is_created:
-        return Reconciliation(reason=None if collection is not None else "no collection is filled yet")
+        return Reconciliation(reason=None if collection is not None else _("no collection is filled yet"))
     try:
         return _reconcile(settings, collection)
     except CollectionGoneError:
-        return Reconciliation(reason="the collection is gone; it is made again with the next write")
+        return Reconciliation(reason=_("the collection is gone; it is made again with the next write"))
     except (QdrantError, WritingHaltedError) as error:
         logger.warning("qdrant.not_reconciled", reason=error.reason)
         return Reconciliation(reason=error.reason)

@@ -14,6 +14,8 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from core.words import gettext as _
+from core.words import join_words
 from embeddings.base import EmbeddingConfig, EmbeddingResolution
 from embeddings.resolver import prepare, resolve
 from memory import queue
@@ -75,7 +77,7 @@ def sync() -> SyncReport:
         written = _follow_target(settings, target)
     except CollectionGoneError:
         lifecycle.forget_content(target, read_head())
-        return SyncReport(reason="the collection is gone and is made again", retry_at=timezone.now())
+        return SyncReport(reason=_("the collection is gone and is made again"), retry_at=timezone.now())
     except WritingHaltedError as error:
         return SyncReport(reason=error.reason, retry_at=timezone.now() + timedelta(seconds=OUTAGE_SECONDS))
     except QdrantError as error:
@@ -117,7 +119,8 @@ def _list_points(collection: Collection, after: int) -> list[int]:
 
 
 def tell_no_embedding(resolution: EmbeddingResolution) -> str:
-    return f"{resolution.reason}; choose an embedding model for Qdrant that can be used (embeddingModel)"
+    advice = _("choose an embedding model for Qdrant that can be used (embeddingModel)")
+    return join_words("; ", (resolution.reason, advice))
 
 
 def follow(settings: QdrantSettings, collection: Collection, writer: QdrantWriter) -> int:

@@ -9,6 +9,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
+from core.words import gettext as _
 from embeddings.base import Embedding, EmbeddingError
 from embeddings.resolver import embed_documents
 from memory.config import load_settings
@@ -145,9 +146,8 @@ class QdrantWriter:
                 unreadable.append(record)
         other = next((item.signature for _, item in embedded if not self._is_of_collection(item)), None)
         if other is not None:
-            raise WritingHaltedError(
-                f"the model answers as {other}, the collection is for {self._collection.signature}"
-            )
+            told = _("the model answers as %(model)s, the collection is for %(collection)s")
+            raise WritingHaltedError(told % {"model": other, "collection": self._collection.signature})
         return embedded, unreadable, outage
 
     def _is_of_collection(self, embedding: Embedding) -> bool:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from core.db.sqlite import vec0
+from core.words import gettext as _
 from embeddings.base import Embedding, EmbeddingConfig, EmbeddingError
 from embeddings.resolver import embed_query, resolve
 from memory.models import VectorIndex
@@ -56,19 +57,20 @@ def open_leg(text: str, config: EmbeddingConfig) -> VectorLeg | NoVectors:
     The query is embedded the way the answering index was, which is not the configured way while a new one is built.
     """
     if not vec0.STATUS.available:
-        return NoVectors(f"sqlite-vec not available (degraded to FTS5): {vec0.STATUS.reason}")
+        told = _("sqlite-vec not available (degraded to FTS5): %(reason)s")
+        return NoVectors(told % {"reason": vec0.STATUS.reason})
     resolution = resolve(config)
     if resolution.source is None:
-        return NoVectors(f"{resolution.reason} (degraded to FTS5)")
+        return NoVectors(_("%(reason)s (degraded to FTS5)") % {"reason": resolution.reason})
     index = lifecycle.find_active()
     store = lifecycle.open_store(index) if index is not None else None
     if index is None or store is None:
-        reason = "no memory has been indexed yet (degraded to FTS5)"
+        reason = _("no memory has been indexed yet (degraded to FTS5)")
         return NoVectors(reason, resolution.source, resolution.model)
     embedding = _embed(text, lifecycle.read_config(index), index.signature)
     if isinstance(embedding, NoVectors):
         source, model = embedding.embedding_source or resolution.source, embedding.embedding_model or resolution.model
-        return NoVectors(f"{embedding.reason} (degraded to FTS5)", source, model)
+        return NoVectors(_("%(reason)s (degraded to FTS5)") % {"reason": embedding.reason}, source, model)
     return VectorLeg(store, index, embedding.vector, embedding.source, embedding.model)
 
 
@@ -81,7 +83,7 @@ def open_qdrant_leg(query: SearchQuery) -> VectorLeg | NoVectors:
         return collection
     paused = BREAKER.admit((settings.base_url, settings.api_key))
     if paused is not None:
-        return NoVectors(f"{paused}; it is asked again soon")
+        return NoVectors(_("%(reason)s; it is asked again soon") % {"reason": paused})
     embedding = _embed(query.text, read_config(collection), collection.signature)
     if isinstance(embedding, NoVectors):
         return embedding
@@ -93,7 +95,7 @@ def open_qdrant_leg(query: SearchQuery) -> VectorLeg | NoVectors:
 
 def _find_answering(settings: QdrantSettings) -> Collection | NoVectors:
     if not settings.is_on:
-        return NoVectors("Qdrant is switched off" if settings.host else "no host of Qdrant is set")
+        return NoVectors(_("Qdrant is switched off") if settings.host else _("no host of Qdrant is set"))
     if settings.api_key_fault:
         return NoVectors(settings.api_key_fault)
     building = find_collection(settings, Collection.State.BUILDING)
@@ -102,17 +104,19 @@ def _find_answering(settings: QdrantSettings) -> Collection | NoVectors:
     if blocked is not None:
         return NoVectors(blocked.fault)
     if active is None:
-        fault = f": {building.fault}" if building is not None and building.fault else ""
-        return NoVectors(f"the collection in Qdrant is not filled yet{fault}")
+        if building is None or not building.fault:
+            return NoVectors(_("the collection in Qdrant is not filled yet"))
+        told = _("the collection in Qdrant is not filled yet: %(reason)s")
+        return NoVectors(told % {"reason": building.fault})
     if not active.is_created:
-        return NoVectors("no memory has been written to Qdrant yet")
+        return NoVectors(_("no memory has been written to Qdrant yet"))
     return active
 
 
 def _embed(text: str, config: EmbeddingConfig, signature: str) -> Embedding | NoVectors:
     """Return the query's vector, which belongs to `signature`, in one try within the time limit."""
     if time.monotonic() < _paused_until.get(signature, 0.0):
-        return NoVectors("the embedding source timed out a moment ago and is asked again soon")
+        return NoVectors(_("the embedding source timed out a moment ago and is asked again soon"))
     try:
         embedding = embed_query(config, text, timeout_seconds=QUERY_TIMEOUT_SECONDS)
     except EmbeddingError as error:
@@ -120,8 +124,7 @@ def _embed(text: str, config: EmbeddingConfig, signature: str) -> Embedding | No
             _paused_until[signature] = time.monotonic() + PAUSE_SECONDS
         return NoVectors(error.message, error.source, error.model)
     if embedding.signature != signature:
-        reason = (
-            f"the index was made with another embedding ({signature}) than the query's ({embedding.signature}); reindex"
-        )
+        told = _("the index was made with another embedding (%(index)s) than the query's (%(query)s); reindex")
+        reason = told % {"index": signature, "query": embedding.signature}
         return NoVectors(reason, embedding.source, embedding.model)
     return embedding

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from core.errors import AppError, UpstreamTimeoutError
 from core.outbound import Deadline, check_url, send
+from core.words import gettext as _
 from qdrant_admin.config import QdrantSettings, Quantization
 from qdrant_admin.points.filters import build_filter
 from qdrant_admin.points.values import (
@@ -211,13 +212,15 @@ class Server:
 def open_server(settings: QdrantSettings) -> Server:
     """Return the server of the settings; no request is made. Raises `QdrantError` when they can't be used."""
     if not settings.host:
-        raise QdrantError("not_configured", "not_configured: no host of Qdrant is set")
+        raise QdrantError("not_configured", _("not_configured: no host of Qdrant is set"))
     if settings.api_key_fault:
         raise QdrantError("auth", settings.api_key_fault)
     try:
         check_url(settings.base_url)
     except AppError as error:
-        raise QdrantError("not_configured", f"the address of Qdrant can't be used: {error.message}") from None
+        raise QdrantError(
+            "not_configured", _("the address of Qdrant can't be used: %(reason)s") % {"reason": error.message}
+        ) from None
     return Server(settings.base_url, settings.api_key)
 
 

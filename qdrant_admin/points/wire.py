@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from core.errors import AppError, OutboundRefusedError, UpstreamTimeoutError
 from core.outbound import JudgingTransport, telling_upstream_errors
+from core.words import gettext as _
 from qdrant_admin.points.values import QdrantError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Result = TypeVar("Result")
 LONGEST_SECONDS: Final = 10
 REQUESTS_AT_ONCE: Final = 16
 KEPT_CLIENTS: Final = 4
-NOT_QDRANT: Final = "what answers there is not Qdrant"
+NOT_QDRANT: Final = _("what answers there is not Qdrant")
 
 
 def request(base_url: str, api_key: str, seconds: float, call: Callable[["QdrantClient"], Result]) -> Result:
@@ -35,7 +36,7 @@ def request(base_url: str, api_key: str, seconds: float, call: Callable[["Qdrant
         return future.result(seconds)
     except TimeoutError:
         future.cancel()
-        raise QdrantError("timeout", f"Qdrant did not answer within {seconds:g} s") from None
+        raise QdrantError("timeout", _("Qdrant did not answer within %(seconds)g s") % {"seconds": seconds}) from None
 
 
 def load_models() -> Any:
@@ -66,16 +67,18 @@ def open_client(base_url: str, api_key: str) -> "QdrantClient":
 def read_status(status: int) -> QdrantError:
     """What an HTTP status other than success means."""
     if status in (401, 403):
-        return QdrantError("auth", f"Qdrant refuses the API key (HTTP {status})")
+        return QdrantError("auth", _("Qdrant refuses the API key (HTTP %(status)d)") % {"status": status})
     if status == 404:
-        return QdrantError("missing", "Qdrant does not know the collection (HTTP 404)")
+        return QdrantError("missing", _("Qdrant does not know the collection (HTTP 404)"))
     if 300 <= status < 400:
         return QdrantError(
-            "failed", f"Qdrant's address leads elsewhere (HTTP {status}), and redirects are not followed"
+            "failed",
+            _("Qdrant's address leads elsewhere (HTTP %(status)d), and redirects are not followed")
+            % {"status": status},
         )
     if 400 <= status < 500:
-        return QdrantError("refused", f"Qdrant refuses the request (HTTP {status})")
-    return QdrantError("failed", f"Qdrant answered HTTP {status}")
+        return QdrantError("refused", _("Qdrant refuses the request (HTTP %(status)d)") % {"status": status})
+    return QdrantError("failed", _("Qdrant answered HTTP %(status)d") % {"status": status})
 
 
 def _translate(client: "QdrantClient", call: Callable[["QdrantClient"], Result]) -> Result:
@@ -89,7 +92,7 @@ def _translate(client: "QdrantClient", call: Callable[["QdrantClient"], Result])
     except ResponseHandlingException as error:
         raise _read_failure(error.source) from None
     except QdrantException:
-        raise QdrantError("failed", "Qdrant asks for fewer requests (HTTP 429)") from None
+        raise QdrantError("failed", _("Qdrant asks for fewer requests (HTTP 429)")) from None
     except (ApiException, AssertionError, ValueError):
         # The library asserts that there is a result, and reads what it got as the model that it expects.
         raise QdrantError("failed", NOT_QDRANT) from None
@@ -102,7 +105,7 @@ def _read_failure(source: Exception) -> QdrantError:
     except UpstreamTimeoutError as error:
         return QdrantError("timeout", error.message)
     except OutboundRefusedError as error:
-        return QdrantError("unreachable", f"Qdrant can't be reached: {error.message}")
+        return QdrantError("unreachable", _("Qdrant can't be reached: %(reason)s") % {"reason": error.message})
     except AppError as error:
         return QdrantError("unreachable", error.message)
     except ValueError:

@@ -144,6 +144,11 @@ class CompactForm(forms.Form):
     days = forms.IntegerField(min_value=1, max_value=365, initial=30)
     owner = forms.CharField(required=False)
 
+    def read_owner(self) -> str | None:
+        """The owner whose memories are meant, "" for those that have none, None for all."""
+        owner: str = self.cleaned_data["owner"]
+        return "" if owner == NO_OWNER else owner or None
+
 
 class ImportForm(forms.Form):
     """A file, how it is read, and for whom."""

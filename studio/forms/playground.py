@@ -11,7 +11,11 @@ from memory.records import Strategy
 
 Letter = Literal["a", "b"]
 
-STRATEGIES: Final[tuple[tuple[Strategy, Any], ...]] = (
+# `recent` is what chats can be set to besides: the newest, whatever is asked.
+PlaygroundStrategy = Strategy | Literal["recent"]
+
+STRATEGIES: Final[tuple[tuple[PlaygroundStrategy, Any], ...]] = (
+    ("recent", _("Recent")),
     ("exact", _("Exact")),
     ("semantic", _("Semantic")),
     ("hybrid", _("Hybrid")),
@@ -21,7 +25,7 @@ MIN_BUDGET_TOKENS: Final = 100
 MAX_BUDGET_TOKENS: Final = 16_000
 BUDGET_STEP_TOKENS: Final = 100
 DEFAULT_BUDGET_TOKENS: Final = 2000
-DEFAULT_LIMIT: Final = 20
+# As many as a chat takes at most, so that the text is a chat's.
 MAX_LIMIT: Final = 100
 MAX_QUERY_CHARS: Final = 10_000
 MAX_ID_CHARS: Final = 512
@@ -40,8 +44,8 @@ class PlaygroundAsk:
     session_id: str | None
     budget_tokens: int
     limit: int
-    first: Strategy
-    second: Strategy | None
+    first: PlaygroundStrategy
+    second: PlaygroundStrategy | None
     explained: str
     explained_in: Letter
 
@@ -60,11 +64,12 @@ class PlaygroundForm(forms.Form):
     why = forms.CharField(label=_("Key or id"), required=False, max_length=MAX_ID_CHARS)
     w = forms.ChoiceField(choices=[("a", "A"), ("b", "B")])
 
-    def __init__(self, query: QueryDict, *, strategy: Strategy) -> None:
-        """`strategy` is the one that chats use, and so the default."""
+    def __init__(self, query: QueryDict, *, strategy: PlaygroundStrategy, budget_tokens: int) -> None:
+        """`strategy` and `budget_tokens` are those of chats, and so the defaults."""
+        is_budget_usable = MIN_BUDGET_TOKENS <= budget_tokens <= MAX_BUDGET_TOKENS
         defaults = {
-            "budget": str(DEFAULT_BUDGET_TOKENS),
-            "limit": str(DEFAULT_LIMIT),
+            "budget": str(budget_tokens if is_budget_usable else DEFAULT_BUDGET_TOKENS),
+            "limit": str(MAX_LIMIT),
             "a": strategy,
             "b": "exact" if strategy != "exact" else "adaptive",
             "w": "a",
@@ -83,8 +88,8 @@ class PlaygroundForm(forms.Form):
             session_id=values["session"] or None,
             budget_tokens=values["budget"],
             limit=values["limit"],
-            first=cast(Strategy, values["a"]),
-            second=cast(Strategy, values["b"]) if values["compare"] else None,
+            first=cast(PlaygroundStrategy, values["a"]),
+            second=cast(PlaygroundStrategy, values["b"]) if values["compare"] else None,
             explained=values["why"].strip(),
             explained_in=cast(Letter, values["w"]) if values["compare"] else "a",
         )

@@ -10,6 +10,7 @@ from core.providers.configuration import ProviderChanges, normalise_base_url, no
 from core.providers.listing import ListedProvider
 from core.providers.models import SYSTEM_ROLES
 from core.providers.registry import PROVIDERS, find_provider
+from core.words import translate
 
 MAX_URL_CHARS: Final = 2000
 
@@ -28,7 +29,7 @@ class ProviderForm(forms.Form):
         try:
             return normalise_name(self.cleaned_data["name"])
         except InvalidFieldsError as error:
-            raise forms.ValidationError(error.message) from None
+            raise forms.ValidationError(translate(error.message)) from None
 
     def clean_base_url(self) -> str:
         name = self.cleaned_data.get("name", "")
@@ -37,13 +38,13 @@ class ProviderForm(forms.Form):
         try:
             return normalise_base_url(name, self.cleaned_data["base_url"])
         except InvalidFieldsError as error:
-            raise forms.ValidationError(error.message) from None
+            raise forms.ValidationError(translate(error.message)) from None
 
     def clean_api_key(self) -> str:
         try:
             return normalise_key(self.cleaned_data["api_key"])
         except InvalidFieldsError as error:
-            raise forms.ValidationError(error.message) from None
+            raise forms.ValidationError(translate(error.message)) from None
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data

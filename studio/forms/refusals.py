@@ -7,6 +7,7 @@ from django import forms
 from rest_framework.serializers import Serializer
 
 from core.errors import InvalidFieldsError
+from core.words import translate
 
 
 def add_refusals(form: forms.Form, body: Serializer[Any], fields: Mapping[str, str]) -> None:
@@ -20,7 +21,7 @@ def add_refusals(form: forms.Form, body: Serializer[Any], fields: Mapping[str, s
 def add_refusal(form: forms.Form, error: InvalidFieldsError) -> None:
     """Put the details of a refusal at the fields they name, those of other names above the form."""
     for detail in error.details:
-        form.add_error(detail.field if detail.field in form.fields else None, detail.message)
+        form.add_error(detail.field if detail.field in form.fields else None, translate(detail.message))
 
 
 def _list_messages(told: Any) -> list[Any]:

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from django.http import QueryDict
 from django.utils.functional import cached_property
-from django.utils.translation import gettext
 
 from core.error_handler import flatten_details
 from core.errors import FieldError
 from core.runtime_settings import Section, SettingField
+from core.words import translate
 from gateway.request_settings import REQUEST_SECTION
 from gateway.settings_views import RequestSettingsBody
 from memory.backends.manager import MANAGER
@@ -139,7 +139,7 @@ class SettingsForm:
         return Row(
             name=item.name,
             label=LABELS.get(item.name, item.name),
-            help=gettext(item.help),
+            help=translate(item.help),
             control=_choose_control(item),
             value=value,
             was=was,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.http import QueryDict
-from django.utils.translation import gettext
 
+from core.words import translate
 from memory.backends.config_fields import ConfigField
 from memory.backends.manager import MANAGER
 from studio.forms.settings_words import BACKEND_LABELS, Words
@@ -119,7 +119,7 @@ def _build_field(
     return BackendField(
         name=_name_field(backend_id, item),
         label=BACKEND_LABELS.get(item.name, item.name),
-        help=gettext(item.help),
+        help=translate(item.help),
         control=CONTROLS.get(item.kind, "text"),
         value="" if is_secret else _write(value),
         was=_write(before),

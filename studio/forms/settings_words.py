@@ -111,6 +111,9 @@ BACKEND_LABELS: Final[dict[str, Words]] = {
     "backendType": _("Kind of service"),
     "databaseId": _("Database"),
     "endpoints": _("Paths"),
+    "queryParams": _("Query parameters"),
+    "pathParams": _("Path parameters"),
+    "updateMethod": _("Method of updates"),
 }
 
 

@@ -14,8 +14,10 @@ class AdminSignInForm(AdminAuthenticationForm):
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
         tries = SignInTries(self.data.get("username", ""), address)
         if tries.take() < 0:
-            told = ngettext("Too many tries. Wait %d minute.", "Too many tries. Wait %d minutes.", PAUSE_MINUTES)
-            raise ValidationError(told % PAUSE_MINUTES)
+            told = ngettext(
+                "Too many tries. Wait %(minutes)d minute.", "Too many tries. Wait %(minutes)d minutes.", PAUSE_MINUTES
+            )
+            raise ValidationError(told % {"minutes": PAUSE_MINUTES})
         values = super().clean()
         tries.forget()
         return values

@@ -10,9 +10,12 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
+from core.words import translate
 from studio.assets import address_asset
-from studio.toasts import UNDO_TAG
+from studio.toasts import PLACE_TAG, UNDO_TAG
+from studio.wire_words import name_word
 from studio.wording import tell_age, tell_moment, write_number, write_short_number
 
 register = template.Library()
@@ -82,6 +85,24 @@ def pretty_json(value: Any) -> str:
 
 
 @register.filter
+def sentence(text: str) -> str:
+    """`{{ problem.reason|sentence }}`: a reason in the language of the page, with a capital letter."""
+    return capfirst(translate(text))
+
+
+@register.filter
+def word(text: str) -> str:
+    """`{{ record.type|word }}`: a word that programs use, in the language of the page."""
+    return name_word(text)
+
+
+@register.filter
 def undo_id(tags: str | None) -> str:
     """The id that a message's tags name as what can be undone, "" when they name none."""
     return next((tag.removeprefix(UNDO_TAG) for tag in (tags or "").split() if tag.startswith(UNDO_TAG)), "")
+
+
+@register.filter
+def place(tags: str | None) -> str:
+    """The address that a message's tags name as where more is shown, "" when they name none."""
+    return next((tag.removeprefix(PLACE_TAG) for tag in (tags or "").split() if tag.startswith(PLACE_TAG)), "")

@@ -111,7 +111,7 @@ def test_a_staff_session_writes_only_with_the_csrf_token(client):
     log_in(client)
     response = call(client, method="post")
     assert response.status_code == 403
-    assert "CSRF" in response.json()["error"]["message"]
+    assert response.json()["error"]["code"] == "csrf_failed"
     client.cookies["csrftoken"] = token = "t" * 32
     assert client.post("/api/who", HTTP_X_CSRFTOKEN=token).status_code == 200
 

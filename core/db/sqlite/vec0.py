@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from core.db.sqlite.driver import DRIVER
+from core.words import gettext as _
 
 
 @dataclass
@@ -14,7 +15,7 @@ class VecStatus:
 
     available: bool = False
     version: str = ""
-    reason: str = "no connection was opened yet"
+    reason: str = _("no connection was opened yet")
 
 
 STATUS = VecStatus()
@@ -23,17 +24,16 @@ STATUS = VecStatus()
 def load_vec0(connection: Any) -> None:
     """Load the extension where it is wanted and can be loaded. Never raises: without it, keywords still work."""
     if settings.VECTOR_STORE_DISABLE_VEC:
-        _set_missing("switched off by VECTOR_STORE_DISABLE_VEC; unset it to use vectors")
+        _set_missing(_("switched off by VECTOR_STORE_DISABLE_VEC; unset it to use vectors"))
         return
     if not DRIVER.loads_extensions:
-        _set_missing(
-            f"this Python's SQLite library ({DRIVER.name}) can't load extensions; install pysqlite3 or sqlean.py"
-        )
+        told = _("this Python's SQLite library (%(name)s) can't load extensions; install pysqlite3 or sqlean.py")
+        _set_missing(told % {"name": DRIVER.name})
         return
     try:
         import sqlite_vec  # optional: absent, the keyword tier answers
     except ImportError:
-        _set_missing("the package sqlite-vec is not installed; pip install sqlite-vec")
+        _set_missing(_("the package sqlite-vec is not installed; pip install sqlite-vec"))
         return
     try:
         connection.enable_load_extension(True)
@@ -41,9 +41,10 @@ def load_vec0(connection: Any) -> None:
         connection.enable_load_extension(False)
         version = connection.execute("SELECT vec_version()").fetchone()[0]
     except DRIVER.dbapi.Error as error:
-        _set_missing(f"sqlite-vec could not be loaded: {error}")
+        _set_missing(_("sqlite-vec could not be loaded: %(reason)s") % {"reason": str(error)})
         return
-    STATUS.available, STATUS.version, STATUS.reason = True, str(version), f"sqlite-vec {version} is loaded"
+    STATUS.available, STATUS.version = True, str(version)
+    STATUS.reason = _("sqlite-vec %(version)s is loaded") % {"version": version}
 
 
 def _set_missing(reason: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from core.words import gettext as _
 from memory.transfer.formats.conversations import read_statement
 from memory.transfer.formats.stamps import stamp
 from memory.transfer.rows import BadRow, ForeignMemory, Reading, make_key, read_epoch
@@ -33,7 +34,7 @@ def recognises_memory(first: Mapping[str, Any]) -> bool:
 def read_memory(row: Mapping[str, Any]) -> ForeignMemory | BadRow:
     content = next((row[name] for name in _TEXTS if row.get(name)), None)
     if row.get("enabled") is False:
-        return BadRow("it is switched off in ChatGPT", key=str(content)[:80], outcome="left_out")
+        return BadRow(_("it is switched off in ChatGPT"), key=str(content)[:80], outcome="left_out")
     return _make_memory(content, read_epoch(row.get("updated_at") or row.get("created_at")))
 
 
@@ -43,7 +44,7 @@ def read_conversations(elements: Iterable[Any], reading: Reading) -> Iterator[Fo
     listed: tuple[datetime | None, str] = (None, "")
     for conversation in elements:
         if not isinstance(conversation, dict) or not recognises(conversation):
-            yield BadRow("it is no conversation")
+            yield BadRow(_("it is no conversation"))
             continue
         reading.conversations += 1
         for message in _list_messages(conversation):

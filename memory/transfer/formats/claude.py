@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from core.fields import parse_moment
+from core.words import gettext as _
 from memory.transfer.formats.conversations import read_statement
 from memory.transfer.formats.stamps import stamp
 from memory.transfer.rows import BadRow, ForeignMemory, Reading, make_key
@@ -31,7 +32,7 @@ def read_conversations(elements: Iterable[Any], reading: Reading) -> Iterator[Fo
     """Yield the facts in what the person wrote, if they are wanted."""
     for conversation in elements:
         if not isinstance(conversation, dict) or not recognises(conversation):
-            yield BadRow("it is no conversation")
+            yield BadRow(_("it is no conversation"))
             continue
         reading.conversations += 1
         if not reading.reads_conversations:
@@ -47,7 +48,7 @@ def read_memories(elements: Iterable[Any], reading: Reading) -> Iterator[Foreign
     """Yield what Claude remembers, piece by piece."""
     for account in elements:
         if not isinstance(account, dict) or not recognises_memory(account):
-            yield BadRow("it holds no memory of Claude's")
+            yield BadRow(_("it holds no memory of Claude's"))
             continue
         owner = account.get("account_uuid")
         yield from _read_pieces(account.get("conversations_memory"), owner, None)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from django.db import connection
 
 from core.db.sqlite.driver import DRIVER
+from core.words import gettext as _
 from memory.transfer.formats import open_webui
 from memory.transfer.json_stream import BrokenFileError
 from memory.transfer.rows import BadRow, ForeignMemory, Reading, read_epoch
@@ -60,9 +61,8 @@ def read(path: Path, reading: Reading) -> Iterator[ForeignMemory | BadRow]:
         is_old = "api_key_id" not in columns["memories"]
         table = "memory" if is_old else "memories"
         if not is_old and "apiKeyId" in columns["memory"] and _count(opened, "memory"):
-            reading.notes.append(
-                f"The old table memory was not read ({_count(opened, 'memory')} rows): memories is newer"
-            )
+            told = _("The old table memory was not read (%(count)d rows): memories is newer")
+            reading.notes.append(told % {"count": _count(opened, "memory")})
         yield from _read_omniroute(opened, table, columns[table], reading, is_old=is_old)
 
 
@@ -99,7 +99,7 @@ def _select(opened: Any, table: str, columns: Sequence[str], order: str) -> Iter
     try:
         yield from opened.execute(f"SELECT {names} FROM {table} ORDER BY {order}, rowid")  # noqa: S608  # literal names
     except DRIVER.dbapi.Error:
-        raise BrokenFileError("The database is damaged") from None
+        raise BrokenFileError(_("The database is damaged")) from None
 
 
 def _count(opened: Any, table: str) -> int:
@@ -113,7 +113,7 @@ def _list_columns(opened: Any, table: str) -> set[str]:
             return set()
         return {row[1] for row in opened.execute(f"PRAGMA table_info({table})")}
     except DRIVER.dbapi.Error:
-        raise BrokenFileError("The database is damaged, or encrypted") from None
+        raise BrokenFileError(_("The database is damaged, or encrypted")) from None
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def _open(path: Path) -> Iterator[Any]:
     own = Path(str(connection.settings_dict["NAME"]))
     if own.exists() and own.samefile(path):
         # Reading the file past SQLite would drop the locks of this process on it.
-        raise BrokenFileError("That is this server's own database; memory_export takes memories out of it")
+        raise BrokenFileError(_("That is this server's own database; memory_export takes memories out of it"))
     with _find_readable(path) as readable:
         opened = DRIVER.dbapi.connect(f"{readable.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         # Broken characters cost the row and not the file: the check of the row finds them.
@@ -149,7 +149,7 @@ def _find_readable(path: Path) -> Iterator[Path]:
         try:
             opened.execute("PRAGMA journal_mode = DELETE").fetchone()
         except DRIVER.dbapi.Error:
-            raise BrokenFileError("The database is damaged") from None
+            raise BrokenFileError(_("The database is damaged")) from None
         finally:
             opened.close()
         yield copy

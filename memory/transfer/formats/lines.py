@@ -1,15 +1,29 @@
-"""JSON Lines: one JSON value a line."""
+"""Text of a file whose opener closes it; and JSON Lines, one JSON value a line."""
 
 import codecs
+import io
 from collections.abc import Iterator
+from contextlib import contextmanager
 from json import JSONDecodeError
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TextIO
 
+from core.words import gettext as _
 from memory.transfer.json_stream import DECODER
 from memory.transfer.rows import BadRow
 
 # Far more than a memory may have; what is longer is one bad row and does not fill the memory.
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+
+
+@contextmanager
+def open_text(stream: IO[bytes], *, newline: str | None = None) -> Iterator[TextIO]:
+    """The stream's bytes as UTF-8 text. The stream stays open: who has opened it closes it, perhaps before us."""
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline)
+    try:
+        yield text
+    finally:
+        if not stream.closed:
+            text.detach()
 
 
 def split_lines(stream: IO[bytes]) -> Iterator[bytes]:
@@ -31,9 +45,9 @@ def read_line(line: bytes) -> dict[str, Any] | BadRow | None:
             return None
         value = DECODER.decode(text)
     except UnicodeDecodeError:
-        return BadRow("the line is not UTF-8")
+        return BadRow(_("the line is not UTF-8"))
     except JSONDecodeError:
-        return BadRow("the line is no sound JSON")
+        return BadRow(_("the line is no sound JSON"))
     except RecursionError:
-        return BadRow("the line is nested too deep")
-    return value if isinstance(value, dict) else BadRow("the line is no object")
+        return BadRow(_("the line is nested too deep"))
+    return value if isinstance(value, dict) else BadRow(_("the line is no object"))

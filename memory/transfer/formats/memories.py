@@ -4,11 +4,12 @@ Names may be written the API's way (sessionId) or a database's (session_id).
 """
 
 import csv
-import io
 import json
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TextIO
 
+from core.words import gettext as _
+from memory.transfer.formats.lines import open_text
 from memory.transfer.json_stream import BrokenFileError
 from memory.transfer.rows import BadRow, ForeignMemory
 
@@ -47,36 +48,41 @@ def looks_like_table(head: str) -> bool:
 
 def read_table(stream: IO[bytes], notes: list[str]) -> Iterator[ForeignMemory | BadRow]:
     """Read CSV with a first line that names the columns; commas, semicolons or tabs stand between them."""
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     # Of the process, and larger than what a row may have: a cell that is too long is one bad row.
     csv.field_size_limit(MAX_CELL_CHARACTERS)
     try:
-        header = text.readline(MAX_CELL_CHARACTERS)
-        columns = next(csv.reader([header], delimiter=_find_delimiter(header) or ","), [])
-        columns = [_find_column(name) for name in columns]
-        if "content" not in columns:
-            raise BrokenFileError("The table has no column content, text, memory or value")
-        if unknown := [name[1:] for name in columns if name.startswith("?")]:
-            notes.append(f"Columns that are not read: {', '.join(unknown[:20])}")
-        for cells in csv.reader(text, delimiter=_find_delimiter(header) or ","):
-            if any(cells):
-                yield _read_cells(columns, cells)
+        with open_text(stream, newline="") as text:
+            yield from _read_rows(text, notes)
     except UnicodeDecodeError:
-        raise BrokenFileError("The file is not UTF-8") from None
+        raise BrokenFileError(_("The file is not UTF-8")) from None
     except csv.Error as error:
-        raise BrokenFileError(f"The table can't be read: {error}") from None
+        raise BrokenFileError(_("The table can't be read: %(reason)s") % {"reason": str(error)}) from None
+
+
+def _read_rows(text: TextIO, notes: list[str]) -> Iterator[ForeignMemory | BadRow]:
+    header = text.readline(MAX_CELL_CHARACTERS)
+    columns = next(csv.reader([header], delimiter=_find_delimiter(header) or ","), [])
+    columns = [_find_column(name) for name in columns]
+    if "content" not in columns:
+        raise BrokenFileError(_("The table has no column content, text, memory or value"))
+    if unknown := [name[1:] for name in columns if name.startswith("?")]:
+        notes.append(_("Columns that are not read: %(names)s") % {"names": ", ".join(unknown[:20])})
+    for cells in csv.reader(text, delimiter=_find_delimiter(header) or ","):
+        if any(cells):
+            yield _read_cells(columns, cells)
 
 
 def _read_cells(columns: list[str], cells: list[str]) -> ForeignMemory | BadRow:
     """An empty cell says nothing."""
     if len(cells) > len(columns):
-        return BadRow(f"it has {len(cells)} cells and there are {len(columns)} columns", key=cells[0][:80])
+        told = _("it has %(cells)d cells and there are %(columns)d columns")
+        return BadRow(told % {"cells": len(cells), "columns": len(columns)}, key=cells[0][:80])
     row: dict[str, Any] = {name: cell for name, cell in zip(columns, cells, strict=False) if cell and name[0] != "?"}
     if "metadata" in row:
         try:
             row["metadata"] = json.loads(row["metadata"])
         except (ValueError, RecursionError):
-            return BadRow("metadata is no sound JSON", key=str(row.get("key", "")))
+            return BadRow(_("metadata is no sound JSON"), key=str(row.get("key", "")))
     return ForeignMemory(row.pop("content", None), **row, tells_expiry="expires_at" in columns)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import IO, Any, Final
 
+from core.words import gettext as _
 from memory.records import MemoryRecord
 from memory.transfer.formats.lines import read_line, split_lines
 from memory.transfer.formats.memories import read_memory
@@ -27,7 +28,7 @@ def recognises(first: Mapping[str, Any]) -> bool:
 def read(stream: IO[bytes], reading: Reading) -> Iterator[ForeignMemory | BadRow]:
     """Read the rows; what the closing line says is told in `reading` once they are all read."""
     digest, count = hashlib.sha256(), 0
-    reading.is_intact, reading.damage = False, "it has no closing line: it is cut off"
+    reading.is_intact, reading.damage = False, _("it has no closing line: it is cut off")
     for line in split_lines(stream):
         value = read_line(line)
         if isinstance(value, dict) and value.get("format") == FORMAT_NAME:
@@ -81,10 +82,11 @@ def _write(value: Mapping[str, Any]) -> bytes:
 def _check_version(header: Mapping[str, Any]) -> None:
     version = header.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version > VERSION:
-        raise BrokenFileError("The file was written by a newer version; update this one first")
+        raise BrokenFileError(_("The file was written by a newer version; update this one first"))
 
 
 def _find_damage(end: Mapping[str, Any], count: int, sha256: str) -> str:
     if end.get("count") != count:
-        return f"its closing line says {end.get('count')} memories and there are {count}"
-    return "" if end.get("sha256") == sha256 else "its checksum is wrong: it was changed, or damaged"
+        told = _("its closing line says %(said)s memories and there are %(count)d")
+        return told % {"said": end.get("count"), "count": count}
+    return "" if end.get("sha256") == sha256 else _("its checksum is wrong: it was changed, or damaged")
