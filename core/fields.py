@@ -7,22 +7,28 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from core import words
 from core.errors import FieldError, InvalidFieldsError
 from core.json_body import find_unstorable_text
 
 MAX_OBJECT_BYTES: Final = 64 * 1024
 MAX_REPORTED_UNKNOWN: Final = 20
-MISSING_MESSAGES: Final[dict[str, Any]] = {"required": "Is required", "null": "Must not be null"}
-NOT_STORABLE: Final = "Must not hold NUL characters or broken surrogate pairs"
+MISSING_MESSAGES: Final[dict[str, Any]] = {
+    "required": gettext_lazy("Is required"),
+    "null": gettext_lazy("Must not be null"),
+}
+NOT_STORABLE: Final = gettext_lazy("Must not hold NUL characters or broken surrogate pairs")
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 ISO_TIME: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?",
     re.ASCII | re.IGNORECASE,
 )
-WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,19}")
+WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,100}")
 
 
 class StrictTextField(serializers.CharField):
@@ -30,9 +36,9 @@ class StrictTextField(serializers.CharField):
 
     default_error_messages = {
         **MISSING_MESSAGES,
-        "invalid": "Must be a string",
-        "blank": "Must not be empty",
-        "max_length": "Must have at most {max_length} characters",
+        "invalid": gettext_lazy("Must be a string"),
+        "blank": gettext_lazy("Must not be empty"),
+        "max_length": gettext_lazy("Must have at most {max_length} characters"),
     }
 
     def __init__(
@@ -70,7 +76,7 @@ class SearchTextField(StrictTextField):
 class StrictIntegerField(serializers.IntegerField):
     """A JSON integer in a range, both ends included."""
 
-    default_error_messages = {**MISSING_MESSAGES, "invalid": "Must be a whole number"}
+    default_error_messages = {**MISSING_MESSAGES, "invalid": gettext_lazy("Must be a whole number")}
 
     def __init__(self, *, minimum: int, maximum: int, required: bool = True, default: Any = empty) -> None:
         super().__init__(required=required and default is empty, default=default)
@@ -80,7 +86,9 @@ class StrictIntegerField(serializers.IntegerField):
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
         if not self.minimum <= data <= self.maximum:
-            raise serializers.ValidationError(f"Must be between {self.minimum} and {self.maximum}")
+            raise serializers.ValidationError(
+                _("Must be between %(minimum)d and %(maximum)d") % {"minimum": self.minimum, "maximum": self.maximum}
+            )
         return data
 
 
@@ -96,7 +104,7 @@ class QueryIntegerField(StrictIntegerField):
 class QueryBooleanField(serializers.Field[bool, Any, bool, Any]):
     """`true` or `false` written in a query string."""
 
-    default_error_messages = {**MISSING_MESSAGES, "invalid": "Must be true or false"}
+    default_error_messages = {**MISSING_MESSAGES, "invalid": gettext_lazy("Must be true or false")}
 
     def to_internal_value(self, data: Any) -> bool:
         if data not in ("true", "false"):
@@ -107,7 +115,7 @@ class QueryBooleanField(serializers.Field[bool, Any, bool, Any]):
 class StrictBooleanField(serializers.Field[bool, Any, bool, Any]):
     """JSON's true or false."""
 
-    default_error_messages = {**MISSING_MESSAGES, "invalid": "Must be true or false"}
+    default_error_messages = {**MISSING_MESSAGES, "invalid": gettext_lazy("Must be true or false")}
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -126,14 +134,14 @@ class StrictChoiceField(serializers.Field[str, Any, str, Any]):
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str) or data not in self.choices:
-            raise serializers.ValidationError(f"Must be one of: {', '.join(self.choices)}")
+            raise serializers.ValidationError(_("Must be one of: %(choices)s") % {"choices": ", ".join(self.choices)})
         return data
 
 
 class StrictTextListField(serializers.Field[list[str], Any, list[str], Any]):
     """A JSON list of non-empty strings."""
 
-    default_error_messages = {**MISSING_MESSAGES, "invalid": "Must be a list of strings"}
+    default_error_messages = {**MISSING_MESSAGES, "invalid": gettext_lazy("Must be a list of strings")}
 
     def __init__(self, *, max_items: int, max_length: int, required: bool = True, default: Any = empty) -> None:
         super().__init__(required=required and default is empty, default=default)
@@ -144,7 +152,8 @@ class StrictTextListField(serializers.Field[list[str], Any, list[str], Any]):
             self.fail("invalid")
         if len(data) > self.max_items or any(len(item) > self.max_length for item in data):
             raise serializers.ValidationError(
-                f"Must have at most {self.max_items} items of at most {self.max_length} characters"
+                _("Must have at most %(max_items)d items of at most %(max_length)d characters")
+                % {"max_items": self.max_items, "max_length": self.max_length}
             )
         _refuse_unstorable(data)
         return data
@@ -155,9 +164,9 @@ class StrictObjectField(serializers.Field[dict[str, Any], Any, dict[str, Any], A
 
     default_error_messages = {
         **MISSING_MESSAGES,
-        "invalid": "Must be an object",
-        "size": f"Must be at most {MAX_OBJECT_BYTES} bytes of JSON",
-        "number": "Must not hold NaN or infinite numbers",
+        "invalid": gettext_lazy("Must be an object"),
+        "size": gettext_lazy("Must be at most {max_bytes} bytes of JSON"),
+        "number": gettext_lazy("Must not hold NaN or infinite numbers"),
     }
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -169,7 +178,7 @@ class StrictObjectField(serializers.Field[dict[str, Any], Any, dict[str, Any], A
         except ValueError:
             self.fail("number")
         if len(text.encode()) > MAX_OBJECT_BYTES:
-            self.fail("size")
+            self.fail("size", max_bytes=MAX_OBJECT_BYTES)
         return data
 
 
@@ -178,7 +187,7 @@ class TimestampField(serializers.Field[datetime, Any, str, Any]):
 
     default_error_messages = {
         **MISSING_MESSAGES,
-        "invalid": "Must be an ISO 8601 date or time, or milliseconds since 1970",
+        "invalid": gettext_lazy("Must be an ISO 8601 date or time, or milliseconds since 1970"),
     }
 
     def to_internal_value(self, data: Any) -> datetime:
@@ -202,7 +211,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             values = super().to_internal_value(data)
         except serializers.ValidationError as error:
             errors = dict(error.detail) if isinstance(error.detail, Mapping) else {"": error.detail}
-        errors.update({name: ["Unknown field"] for name in unknown})
+        errors.update({name: [_("Unknown field")] for name in unknown})
         if errors:
             raise serializers.ValidationError(errors)
         return values
@@ -223,7 +232,7 @@ def validate_query(schema: type[serializers.Serializer[Any]], query: QueryDict) 
     """
     names = schema().fields.keys()
     errors = [
-        FieldError(name, "Must be given once")
+        FieldError(name, words.gettext("Must be given once"))
         for name in names
         if len(query.getlist(name)) > 1 or any(given.startswith(f"{name}[") for given in query)
     ]

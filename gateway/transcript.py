@@ -156,11 +156,14 @@ class StreamReader:
 
 
 def read_answer_text(body: bytes, content_encoding: str) -> str:
-    """Return the text of choice 0 of a whole answer; "" when there is none or it can't be read."""
+    """Return the text of choice 0 of a whole answer; "" when there is none or it can't be read.
+
+    An upstream that answers in another API's shape is understood too: `content` parts or `output_text` (contract 5.6).
+    """
     answer = _parse(BodyDecoder(content_encoding).decode(body))
     if answer is None or answer.get("error"):
         return ""
-    return join_surrogates("\n".join(_read_choice(answer, "message")))[-MAX_TEXT_CHARS:]
+    return join_surrogates("\n".join(_read_said(answer)))[-MAX_TEXT_CHARS:]
 
 
 def join_surrogates(text: str) -> str:
@@ -180,6 +183,15 @@ def _parse(data: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _read_said(answer: dict[str, Any]) -> list[str]:
+    said = list(_read_choice(answer, "message"))
+    if not said and isinstance(parts := answer.get("content"), list):
+        said = list(read_text_parts(parts))
+    if not said and isinstance(text := answer.get("output_text"), str):
+        said = [text]
+    return said
 
 
 def _read_choice(answer: dict[str, Any], field: str) -> Iterator[str]:

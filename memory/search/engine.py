@@ -14,6 +14,8 @@ import structlog
 from django.conf import settings as process_settings
 
 from core.providers.rerank import MAX_DOCUMENTS
+from core.words import gettext as _
+from core.words import join_words
 from memory.config import MemorySettings, load_settings
 from memory.records import MemoryRecord, SearchHit, SearchOutcome, SearchQuery, Tier
 from memory.rows import load_newest, load_usable, select_usable
@@ -31,8 +33,8 @@ logger = structlog.get_logger(__name__)
 
 # Candidates a leg may bring (contract 6.2).
 CANDIDATES = 100
-NO_FULLTEXT = "FTS5 is not available (degraded to the newest)"
-EMPTY_VECTORS = "the vector search found nothing (degraded to FTS5)"
+NO_FULLTEXT = _("FTS5 is not available (degraded to the newest)")
+EMPTY_VECTORS = _("the vector search found nothing (degraded to FTS5)")
 
 
 def search(query: SearchQuery) -> SearchOutcome:
@@ -50,8 +52,9 @@ def search(query: SearchQuery) -> SearchOutcome:
     if isinstance(found, SearchOutcome):
         return found
     outcome = _search_here(query, settings)
-    instead = outcome.fallback_reason or "fell back to sqlite-vec"
-    return replace(outcome, fallback_reason=f"Qdrant: {found}; {instead}")
+    instead = outcome.fallback_reason or _("fell back to sqlite-vec")
+    told = join_words("; ", (_("Qdrant: %(reason)s") % {"reason": found}, instead))
+    return replace(outcome, fallback_reason=told)
 
 
 def explain(query: SearchQuery, memory_uuid: str) -> Explanation:

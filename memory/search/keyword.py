@@ -6,6 +6,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
+from core.words import gettext as _
 from memory.models import MemoryQuerySet
 from memory.records import SearchQuery
 from memory.rows import write_usable
@@ -24,14 +25,31 @@ def has_fulltext_index() -> bool:
 def find_fulltext_fault() -> str | None:
     """Ask the full-text index something; return why it can't answer and what to do, None when it can."""
     if not has_fulltext_index():
-        return "this database has no full-text index; SQLite needs FTS5, then run manage.py migrate"
+        return _("this database has no full-text index; SQLite needs FTS5, then run manage.py migrate")
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT rowid FROM memory_fts WHERE memory_fts MATCH '\"probe\"' LIMIT 1")
             cursor.fetchall()
     except DatabaseError as error:
-        return f"the full-text index can't be read ({error}); this SQLite may lack FTS5, see SQLITE_DRIVER"
+        told = _("the full-text index can't be read (%(reason)s); this SQLite may lack FTS5, see SQLITE_DRIVER")
+        return told % {"reason": str(error)}
     return None
+
+
+def list_words(beginning: str, limit: int) -> list[str]:
+    """Return words that memories hold and that begin so, the most frequent first; stemmed and without diacritics."""
+    if not beginning or not has_fulltext_index():
+        return []
+    end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_words USING fts5vocab('main', 'memory_fts', 'row')"
+        )
+        cursor.execute(
+            "SELECT term FROM temp.memory_words WHERE term >= %s AND term < %s ORDER BY doc DESC LIMIT %s",
+            [beginning, end, limit],
+        )
+        return [term for (term,) in cursor.fetchall()]
 
 
 def rank_by_fulltext(query: SearchQuery, limit: int, now: datetime | None = None) -> list[tuple[int, float]]:

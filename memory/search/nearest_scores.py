@@ -5,12 +5,13 @@ from typing import Final
 
 import numpy as np
 
+from core.words import gettext as _
 from memory.models import MemoryQuerySet
 from memory.search.vector_evidence import Vector, VectorEvidence
 from memory.vector_stores.base import VectorStore, VectorStoreError
 
 DEPTH: Final = 200
-NOTHING_FOUND: Final = "Qdrant returned 0 results"
+NOTHING_FOUND: Final = _("Qdrant returned 0 results")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.errors import AppError, UpstreamTimeoutError
 from core.providers.rerank import MAX_DOCUMENTS, TIME_LIMIT_SECONDS, rerank, resolve_reranker
+from core.words import gettext as _
 from embeddings.cross_encoder import find_obstacle, prepare_cross_encoder, score_texts
 from memory.records import SearchHit, Strategy
 
@@ -48,7 +49,8 @@ def rerank_hits(provider_model: str, text: str, strategy: Strategy, hits: Sequen
     if not hits:
         return Reranking([], False)
     if time.monotonic() < _PAUSED_UNTIL.get(provider_model, 0.0):
-        return Reranking(list(hits), False, "the reranker took too long a moment ago and is asked again soon")
+        reason = _("the reranker took too long a moment ago and is asked again soon")
+        return Reranking(list(hits), False, reason)
     is_local = provider_model.startswith(LOCAL_PREFIX)
     candidates = list(hits[: MAX_LOCAL_CANDIDATES if is_local else MAX_DOCUMENTS])
     try:
@@ -58,7 +60,7 @@ def rerank_hits(provider_model: str, text: str, strategy: Strategy, hits: Sequen
         _FAILURES[provider_model] = error.message
         if error.code == UpstreamTimeoutError.code:
             _PAUSED_UNTIL[provider_model] = time.monotonic() + PAUSE_SECONDS
-        return Reranking(list(hits), False, f"{error.message} (not reranked)")
+        return Reranking(list(hits), False, _("%(reason)s (not reranked)") % {"reason": error.message})
     _FAILURES.pop(provider_model, None)
     if is_local or strategy == "adaptive":
         relevances = fuse_relevances([hit.score for hit in candidates], relevances)

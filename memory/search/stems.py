@@ -8,9 +8,12 @@ from typing import Final
 
 import Stemmer
 
-from memory.search.terms import MAX_QUERY_CHARS, MAX_QUERY_TERMS, STOP_WORDS, UNSPACED_RUN
+from memory.search.terms import MAX_QUERY_CHARS, MAX_QUERY_TERMS, STOP_WORDS, UNSPACED_RUN, find_words
 
 _WORD: Final = re.compile(r"[^\W_]+")
+# What FTS5 drops of Latin letters too: people leave accents out when they ask.
+_ACCENTS: Final = re.compile("(?<=[a-z])[\u0300-\u0331]+")
+_PERHAPS_ACCENTED: Final = re.compile("[\u00c0-\u024f\u0300-\u0331\u1e00-\u1eff]")
 _LATIN_END: Final = "\u0250"
 _STEMMER: Final = Stemmer.Stemmer("porter", 0)
 
@@ -22,11 +25,17 @@ def stem_word(word: str) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Return every word in order, case-folded; an unspaced run becomes its character pairs, a lone character itself."""
+    """Return every word in order, case-folded and without accents on Latin letters.
+
+    An unspaced run becomes its character pairs, a lone character itself.
+    """
     if text.isascii():
         return _WORD.findall(text.lower())
     words: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFC", text).casefold()):
+    folded = text.casefold()
+    if _PERHAPS_ACCENTED.search(folded) is not None:
+        folded = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
+    for word in find_words(unicodedata.normalize("NFC", folded)):
         if word.isascii():
             words.append(word)
         else:

@@ -23,6 +23,12 @@ _UNSPACED: Final = (
 )
 UNSPACED_RUN: Final = re.compile(f"[{_UNSPACED}]+")
 _WORD: Final = re.compile(r"[^\W_]+")
+# Where marks may stand that belong to a word: vowel signs, points, accents. Wider than need be, to be quick.
+_MARKED: Final = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711\u0730-\u074a"
+    "\u07a6-\u1aff\u1b00-\u1dff\u20d0-\u20ff\u2cef-\u2dff\u302a-\u302f\u3099\u309a\ua66f-\ua6f1\ua802-\uabff\ufb1e"
+    "\ufe20-\ufe2f\U000101fd-\U0001e94a]"
+)
 
 # Words that say nothing about what is asked. Contractions leave their halves behind ("don't" -> don, t).
 STOP_WORDS: Final = frozenset(
@@ -50,10 +56,28 @@ def make_search_terms(content: str, key: str) -> str:
     return " ".join(terms)
 
 
+def find_words(text: str) -> list[str]:
+    """Return the runs of letters and digits, with the marks that belong to them, as FTS5 cuts them, in order.
+
+    `\\w` knows no marks: it would leave the consonants of an Indic word and throw its vowels away.
+    """
+    if _MARKED.search(text) is None:
+        return _WORD.findall(text)
+    words, start = [], -1
+    for position, char in enumerate(text):
+        kind = unicodedata.category(char)
+        if kind[0] in "LN" or (start >= 0 and kind in ("Mn", "Mc")):
+            start = position if start < 0 else start
+        elif start >= 0:
+            words.append(text[start:position])
+            start = -1
+    return words if start < 0 else [*words, text[start:]]
+
+
 def extract_words(text: str) -> list[str]:
-    """Return the distinct words of a query, case-folded, in order; unspaced runs as character pairs."""
+    """Return the distinct words of a query, in lower case, in order; unspaced runs as character pairs."""
     words: dict[str, None] = {}
-    for word in _WORD.findall(unicodedata.normalize("NFC", text[:MAX_QUERY_CHARS]).casefold()):
+    for word in map(str.lower, find_words(unicodedata.normalize("NFC", text[:MAX_QUERY_CHARS]))):
         position = 0
         for run in UNSPACED_RUN.finditer(word):
             words.update(dict.fromkeys(filter(None, [word[position : run.start()], *(_pair_up(run[0]) or run[0])])))
@@ -64,9 +88,13 @@ def extract_words(text: str) -> list[str]:
 
 
 def extract_query_terms(text: str) -> list[str]:
-    """Return the words worth searching for: stop words are out unless there is nothing else."""
+    """Return the words worth searching for: stop words are out unless there is nothing else.
+
+    FTS5 keeps a letter that case folding spells out ("ß"), so such a word is looked for in both spellings.
+    """
     words = extract_words(text)
-    return [word for word in words if word not in STOP_WORDS] or words
+    kept = [word for word in words if word not in STOP_WORDS] or words
+    return kept if text.isascii() else list(dict.fromkeys(spelling for word in kept for spelling in _spell(word)))
 
 
 def make_match_expression(text: str, owner: str | None) -> str | None:
@@ -94,6 +122,11 @@ def make_lookup_expression(text: str) -> str | None:
 def make_owner_term(owner: str) -> str:
     """The owner as one word of the index; must agree with `migrations/sql/fulltext.up.sql`."""
     return f"o{owner.encode('utf-8', 'surrogatepass').hex()}0"
+
+
+def _spell(word: str) -> tuple[str, ...]:
+    folded = unicodedata.normalize("NFC", word.casefold())
+    return (word,) if folded == word.replace("ς", "σ") else (word, folded)
 
 
 def _quote_term(term: str) -> str:
