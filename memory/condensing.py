@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 MAX_SENTENCE_CHARACTERS: Final = 300
 ELLIPSIS: Final = "…"
@@ -51,6 +51,18 @@ class Piece:
     is_bounded: bool = False
 
 
+class CondensedLine(NamedTuple):
+    """`text` holds the first `sentences` sentences; `is_cut` when even the first of them did not fit whole."""
+
+    text: str
+    sentences: int
+    is_cut: bool = False
+
+    def fits(self, *, max_sentences: int, max_characters: int) -> bool:
+        """Whether the same text, condensed to bounds as tight as these or tighter than before, gives this line too."""
+        return not self.is_cut and self.sentences <= max_sentences and len(self.text) <= max_characters
+
+
 def take_sentences(text: str, count: int) -> str:
     """Return the first `count` sentences as they stand, `text` itself when it has no more than that.
 
@@ -72,18 +84,23 @@ def condense_line(text: str, *, max_sentences: int, max_characters: int) -> str:
 
     White space is folded to single spaces. Never longer than `text` nor than `max_characters`.
     """
-    line, is_bounded, start = "", False, None
+    return condense(text, max_sentences=max_sentences, max_characters=max_characters).text
+
+
+def condense(text: str, *, max_sentences: int, max_characters: int) -> CondensedLine:
+    """As `condense_line`; tells too what became of the text, so that tighter bounds need not read it again."""
+    line, is_bounded, start, kept = "", False, None, 0
     for number, piece in enumerate(split_sentences(text), start=1):
         start = piece.start if start is None else start
         longer = " ".join(text[start : piece.end].split())
         if line and len(longer) > max_characters:
             break
-        line, is_bounded = longer, piece.is_bounded
+        line, is_bounded, kept = longer, piece.is_bounded, number
         if number == max_sentences:
             break
     if len(line) + is_bounded <= max_characters:
-        return line + ELLIPSIS if is_bounded else line
-    return line[: find_cut(line, 0, max_characters - 1)].rstrip() + ELLIPSIS
+        return CondensedLine(line + ELLIPSIS if is_bounded else line, kept)
+    return CondensedLine(line[: find_cut(line, 0, max_characters - 1)].rstrip() + ELLIPSIS, kept, is_cut=True)
 
 
 def split_sentences(text: str) -> Iterator[Piece]:

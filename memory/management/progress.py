@@ -4,8 +4,11 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from django.core.management.base import OutputWrapper
+
 BAR_CHARACTERS: Final = 30
 LINE_SECONDS: Final = 5.0
+QUIET_SECONDS: Final = 2.0
 # What was done in less time than this tells no rate.
 RATED_SECONDS: Final = 0.2
 
@@ -70,6 +73,36 @@ class ProgressLine:
             return told
         filled = int(share * BAR_CHARACTERS)
         return f"[{'#' * filled}{'.' * (BAR_CHARACTERS - filled)}] {told}"
+
+
+class LateProgress:
+    """Tells how far a call is, as it says itself by (done, total), once it has taken longer than one likes to wait."""
+
+    def __init__(self, output: OutputWrapper, *, read_clock: Callable[[], float] = time.monotonic) -> None:
+        self._output = output
+        self._read_clock = read_clock
+        self._started_at = read_clock()
+        self._line: ProgressLine | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._line is None and self._read_clock() - self._started_at < QUIET_SECONDS:
+            return
+        if self._line is None:
+            # What is told is no error, so it has none of its colour.
+            self._output.style_func = None
+            self._line = ProgressLine(
+                self._output,
+                total,
+                is_terminal=self._output.isatty(),
+                read_clock=self._read_clock,
+                started_at=self._started_at,
+            )
+        self._line.show(total - done)
+
+    def end(self) -> None:
+        """What is printed next begins on a line of its own."""
+        if self._line is not None:
+            self._line.end()
 
 
 def write_duration(seconds: float) -> str:

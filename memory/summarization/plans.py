@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memory.condensing import condense_line
+from core.words import gettext as _
+from memory.condensing import CondensedLine, condense
 from memory.records import MemoryRecord
 from memory.retrieval import describe_memory
 from memory.search.ranking import estimate_tokens
@@ -38,6 +39,14 @@ class SummaryPart:
     records: tuple[MemoryRecord, ...]
     content: str
 
+    @property
+    def tokens(self) -> int:
+        return count_tokens(self.records)
+
+    @property
+    def tokens_saved(self) -> int:
+        return self.tokens - estimate_tokens(self.content)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
@@ -46,14 +55,6 @@ class GroupPlan:
     owner: str
     session_id: str
     parts: tuple[SummaryPart, ...]
-
-    @property
-    def records(self) -> list[MemoryRecord]:
-        return [record for part in self.parts for record in part.records]
-
-    @property
-    def tokens_saved(self) -> int:
-        return count_tokens(self.records) - sum(estimate_tokens(part.content) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +79,39 @@ def count_tokens(records: Sequence[MemoryRecord]) -> int:
 def plan_group(owner: str, session_id: str, records: Sequence[MemoryRecord]) -> GroupPlan | LeftAlone:
     """Plan the summary of these memories, with as much of each as still saves a good share of their tokens."""
     if len(records) < MIN_CANDIDATES:
-        return LeftAlone(owner, session_id, len(records), "there is nothing to summarize it with")
+        return LeftAlone(owner, session_id, len(records), _("there is nothing to summarize it with"))
+    # A prompt is told the same: of an extracted fact the bare content could be read as its opposite.
+    texts = [describe_memory(record) for record in records]
+    tokens = count_tokens(records)
+    lines: list[CondensedLine] | None = None
     for form in LINE_FORMS:
-        plan = GroupPlan(owner, session_id, _write_parts(records, form))
-        if _is_good(plan):
+        lines = _condense(texts, form, lines)
+        plan = GroupPlan(owner, session_id, _write_parts(records, lines))
+        characters = sum(len(part.content) for part in plan.parts)
+        saved = tokens - sum(estimate_tokens(part.content) for part in plan.parts)
+        if characters <= GOOD_CONTENT_CHARACTERS and saved >= GOOD_SAVING * tokens:
             return plan
     # The last and shortest will do if it is any shorter than what it stands for.
-    if plan.tokens_saved > 0 and _count_characters(plan) < sum(len(record.content) for record in records):
+    if saved > 0 and characters < sum(len(record.content) for record in records):
         return plan
-    return LeftAlone(owner, session_id, len(records), "they are so short that a summary would not be shorter")
+    told = _("they are so short that a summary would not be shorter")
+    return LeftAlone(owner, session_id, len(records), told)
 
 
-def _is_good(plan: GroupPlan) -> bool:
-    is_short = _count_characters(plan) <= GOOD_CONTENT_CHARACTERS
-    return is_short and plan.tokens_saved >= GOOD_SAVING * count_tokens(plan.records)
+def _condense(texts: Sequence[str], form: LineForm, before: Sequence[CondensedLine] | None) -> list[CondensedLine]:
+    """The lines in this form; `before` are those in a roomier one, most of which are short enough already."""
+    bounds = {"max_sentences": form.max_sentences, "max_characters": form.max_characters}
+    if before is None:
+        return [condense(text, **bounds) for text in texts]
+    return [line if line.fits(**bounds) else condense(text, **bounds) for text, line in zip(texts, before, strict=True)]
 
 
-def _count_characters(plan: GroupPlan) -> int:
-    return sum(len(part.content) for part in plan.parts)
-
-
-def _write_parts(records: Sequence[MemoryRecord], form: LineForm) -> tuple[SummaryPart, ...]:
+def _write_parts(records: Sequence[MemoryRecord], lines: Sequence[CondensedLine]) -> tuple[SummaryPart, ...]:
     chunks: list[list[tuple[MemoryRecord, str]]] = [[]]
     # Longer than any heading is.
     heading_characters = length = len(_write_heading(len(records), len(records), len(records)))
-    for record in records:
-        line = _write_line(record, form)
+    for record, condensed in zip(records, lines, strict=True):
+        line = f"[{record.type}] {condensed.text}"
         if length + 1 + len(line) > MAX_CONTENT_CHARACTERS:
             chunks.append([])
             length = heading_characters
@@ -120,10 +128,3 @@ def _write_parts(records: Sequence[MemoryRecord], form: LineForm) -> tuple[Summa
 def _write_heading(count: int, number: int, parts: int) -> str:
     part = f" (part {number} of {parts})" if parts > 1 else ""
     return f"Summary of {count} memories{part}:"
-
-
-def _write_line(record: MemoryRecord, form: LineForm) -> str:
-    """The memory as a prompt is told it: of an extracted fact the bare content could be read as its opposite."""
-    told = describe_memory(record)
-    line = condense_line(told, max_sentences=form.max_sentences, max_characters=form.max_characters)
-    return f"[{record.type}] {line}"

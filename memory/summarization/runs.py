@@ -1,7 +1,11 @@
-"""Compaction: old memories become summaries, or are shortened in place. What they were is kept aside for an undo."""
+"""Compaction: old memories become summaries. What they were is kept aside for an undo.
+
+Planning is done outside of transactions, since of a hundred thousand memories it takes seconds. Each summary takes the
+place of its memories in a transaction of its own, in which they are compared with what it was written from.
+"""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -11,156 +15,181 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from core.db.pauses import let_others_write
 from memory import queue
-from memory.backends import archive
+from memory.backends import archive, old_rows
+from memory.backends.old_rows import OldGroup
 from memory.backends.sqlite import SQLiteBackend
-from memory.condensing import take_sentences
+from memory.background import advance
 from memory.records import MemoryDraft, MemoryRecord
-from memory.search.ranking import estimate_tokens
-from memory.summarization.plans import (
-    SUMMARY_FLAG,
-    GroupPlan,
-    LeftAlone,
-    SummaryPart,
-    count_tokens,
-    is_summary,
-    plan_group,
-)
+from memory.summarization.plans import SUMMARY_FLAG, GroupPlan, LeftAlone, SummaryPart, is_summary, plan_group
+from memory.summarization.reports import CompactionFigures, CompactionReport, DonePart, add_up, build_report
 
 logger = structlog.get_logger(__name__)
 
-KEPT_SENTENCES: Final = 3
-DEFAULT_MAX_TOKENS: Final = 4000
 DEFAULT_OLDER_THAN_DAYS: Final = 30
 # `metadata.source` of a summary.
 SUMMARY_SOURCE: Final = "compaction"
+# Read at once; groups are smaller as a rule, and a statement for each of them would take longer than its rows.
+READ_ROWS: Final = 500
+
+# How many memories have been looked at, of how many.
+Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """A summary that was made, or on a dry run (`id` None) would be made, of `count` memories."""
+class CompactionScope:
+    """Memories created before that moment, of one owner and session if given.
 
-    id: str | None
-    owner: str
-    session_id: str
-    content: str
-    count: int
-    tokens_saved: int
+    `owner=None` means all owners and is for management calls only.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class CompactionReport:
-    """What a run did or, on a dry run, would do. `undo_id` is None when nothing was changed."""
-
-    candidates: list[MemoryRecord]
-    summaries: list[Summary]
-    left_alone: list[LeftAlone]
-    undo_id: str | None
-    is_dry_run: bool
-
-    @property
-    def total_tokens(self) -> int:
-        return count_tokens(self.candidates)
-
-    @property
-    def tokens_saved(self) -> int:
-        return sum(summary.tokens_saved for summary in self.summaries)
-
-    @property
-    def deleted_count(self) -> int:
-        return 0 if self.is_dry_run else len(self.candidates)
+    owner: str | None
+    before: datetime
+    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ShorteningReport:
-    """Of `original_count` memories `summarized_count` were beyond the budget; `shortened_count` got shorter."""
+class CompactionRun:
+    """What is replaced is kept aside under `undo_id`; with `work_id`, how much that is so far is noted there."""
 
-    original_count: int
-    summarized_count: int
-    shortened_count: int
-    tokens_saved: int
-    undo_id: str | None
+    undo_id: str
+    work_id: str = ""
+
+
+def tell_nobody(done: int, total: int) -> None:
+    """For runs that nobody waits for."""
+
+
+def make_scope(owner: str | None, older_than_days: int, session_id: str | None = None) -> CompactionScope:
+    """The memories created more than so many days ago."""
+    return CompactionScope(owner, timezone.now() - timedelta(days=older_than_days), session_id)
 
 
 def summarize_older_than(
-    owner: str | None, older_than_days: int, *, session_id: str | None = None, is_dry_run: bool = False
+    owner: str | None,
+    older_than_days: int,
+    *,
+    session_id: str | None = None,
+    is_dry_run: bool = False,
+    tell: Tell = tell_nobody,
 ) -> CompactionReport:
-    """Replace memories created more than so many days ago by one summary an owner and session.
+    """Replace memories created more than so many days ago by one summary an owner and session, and tell all of it.
 
-    `owner=None` means all owners and is for management calls only. Each owner and session is done in a transaction of
-    its own: it is either replaced as a whole or as it was. Memories that expire and earlier summaries stay.
+    `owner=None` means all owners and is for management calls only. Each summary replaces its memories in a transaction
+    of its own: as a whole or not at all. Memories that expire and earlier summaries stay.
     """
-    before = timezone.now() - timedelta(days=older_than_days)
-    undo_id = str(uuid.uuid4())
-    plans: list[GroupPlan | LeftAlone] = []
-    summary_ids: list[str | None] = []
-    for group in archive.list_groups(owner, session_id, before):
-        if is_dry_run:
-            plan = _plan(*group, before)
-            made: list[str] = []
-        else:
-            plan, made = _compact(*group, before, undo_id)
-        if plan is not None:
-            plans.append(plan)
-        if isinstance(plan, GroupPlan):
-            summary_ids += made or [None] * len(plan.parts)
-    report = _report(plans, summary_ids, None if is_dry_run else undo_id)
-    if report.deleted_count:
-        logger.info(
-            "memory.compacted",
-            undo_id=undo_id,
-            memories=report.deleted_count,
-            summaries=len(report.summaries),
-            tokens_saved=report.tokens_saved,
-        )
+    undo_id = None if is_dry_run else str(uuid.uuid4())
+    run = None if undo_id is None else CompactionRun(undo_id)
+    outcomes = _go_through(make_scope(owner, older_than_days, session_id), run, tell)
+    report = build_report(outcomes, undo_id)
+    _log(undo_id, report.deleted_count, len(report.summaries), report.tokens_saved)
     return report
 
 
-def summarize_in_place(
-    owner: str, session_id: str | None = None, max_tokens: int = DEFAULT_MAX_TOKENS, *, is_dry_run: bool = False
-) -> ShorteningReport:
-    """Shorten the memories beyond a token budget to their first sentences.
+def count_compaction(scope: CompactionScope, tell: Tell = tell_nobody) -> CompactionFigures:
+    """What a run would do, in figures. Changes nothing."""
+    return add_up(_go_through(scope, None, tell))
 
-    The newest memories stay as they are while their running total fits; every older one keeps its first three
-    sentences. Summaries count but are never cut, since each of their lines is a memory.
+
+def run_compaction(
+    scope: CompactionScope, undo_id: str, *, work_id: str = "", tell: Tell = tell_nobody
+) -> CompactionFigures:
+    """Do it, kept aside under that id. Safe to run twice: what is replaced is no candidate any more.
+
+    How much is replaced is noted with the background work of `work_id`, if there is any.
     """
-    undo_id = str(uuid.uuid4())
+    figures = add_up(_go_through(scope, CompactionRun(undo_id, work_id), tell))
+    _log(undo_id, figures.memories, figures.summaries, figures.tokens_saved)
+    return figures
+
+
+def keep_until() -> datetime:
+    """Until when what is replaced now can be put back."""
+    return timezone.now() + timedelta(days=settings.MEMORY_UNDO_DAYS)
+
+
+def _go_through(scope: CompactionScope, run: CompactionRun | None, tell: Tell) -> Iterator[DonePart | LeftAlone]:
+    """Plan group after group and, unless this is a dry run, do it."""
+    groups = old_rows.list_groups(scope.owner, scope.session_id, scope.before)
+    total = sum(len(group.memory_ids) for group in groups)
+    done = 0
+    tell(done, total)
+    for group, records in _read(groups):
+        looked_at = done
+        for outcome in _do_group(group, records, scope, run):
+            looked_at += outcome.count if isinstance(outcome, LeftAlone) else len(outcome.part.records)
+            yield outcome
+            tell(looked_at, total)
+        done += len(group.memory_ids)
+        tell(done, total)
+
+
+def _read(groups: list[OldGroup]) -> Iterator[tuple[OldGroup, list[MemoryRecord]]]:
+    """The groups with their memories, several of them read in one statement."""
+    waiting, rows = list[OldGroup](), 0
+    for number, group in enumerate(groups, start=1):
+        waiting.append(group)
+        rows += len(group.memory_ids)
+        if rows < READ_ROWS and number < len(groups):
+            continue
+        ids = [memory_id for one in waiting for memory_id in one.memory_ids]
+        found = {record.memory_id: record for record in old_rows.load_in_order(ids)}
+        for one in waiting:
+            yield one, [found[memory_id] for memory_id in one.memory_ids if memory_id in found]
+        waiting, rows = [], 0
+
+
+def _do_group(
+    group: OldGroup, records: list[MemoryRecord], scope: CompactionScope, run: CompactionRun | None
+) -> Iterator[DonePart | LeftAlone]:
+    plan = _plan(group.owner, group.session_id, records)
+    if isinstance(plan, LeftAlone):
+        yield plan
+    elif plan is not None:
+        for part in plan.parts:
+            if run is None:
+                yield DonePart(plan.owner, plan.session_id, part, None)
+            else:
+                yield from _do_part(plan, part, scope, run)
+
+
+def _plan(owner: str, session_id: str, records: list[MemoryRecord]) -> GroupPlan | LeftAlone | None:
+    candidates = [record for record in records if not is_summary(record)]
+    return plan_group(owner, session_id, candidates) if candidates else None
+
+
+def _do_part(
+    plan: GroupPlan, part: SummaryPart, scope: CompactionScope, run: CompactionRun
+) -> list[DonePart] | list[LeftAlone]:
+    """Put the summary in the place of its memories, if they are as they were; else what is left is planned anew.
+
+    What another run has taken meanwhile, or an erasure, is no candidate any more.
+    """
     with transaction.atomic():
-        records = archive.load_unexpired(owner, session_id)
-        beyond = list(_find_beyond(records, max_tokens))
-        texts = [(record, take_sentences(record.content, KEPT_SENTENCES)) for record in beyond]
-        shorter = [(record, text) for record, text in texts if text != record.content]
-        if shorter and not is_dry_run:
-            archive.open_compaction(undo_id, _keep_until())
-            archive.shorten(undo_id, {record.memory_id: text for record, text in shorter})
-            queue.enqueue_indexing()
-    saved = sum(estimate_tokens(record.content) - estimate_tokens(text) for record, text in shorter)
-    if shorter and not is_dry_run:
-        logger.info("memory.shortened", undo_id=undo_id, memories=len(shorter), tokens_saved=saved)
-    kept_id = undo_id if shorter and not is_dry_run else None
-    return ShorteningReport(len(records), len(beyond), len(shorter), saved, kept_id)
-
-
-def _plan(owner: str, session_id: str, before: datetime) -> GroupPlan | LeftAlone | None:
-    records = [record for record in archive.load_old(owner, session_id, before) if not is_summary(record)]
-    return plan_group(owner, session_id, records) if records else None
-
-
-def _compact(
-    owner: str, session_id: str, before: datetime, undo_id: str
-) -> tuple[GroupPlan | LeftAlone | None, list[str]]:
-    """Plan and do it under the write lock: what another run has taken meanwhile is no candidate any more."""
-    with transaction.atomic():
-        plan = _plan(owner, session_id, before)
-        if not isinstance(plan, GroupPlan):
-            return plan, []
-        archive.open_compaction(undo_id, _keep_until())
-        ids = [_replace(plan, part, number, undo_id) for number, part in enumerate(plan.parts, start=1)]
+        records = old_rows.load_in_order([record.memory_id for record in part.records])
+        parts: tuple[SummaryPart, ...] = (part,)
+        if records != list(part.records):
+            records = [record for record in records if _is_in_place(record, plan, scope)]
+            anew = _plan(plan.owner, plan.session_id, records)
+            if not isinstance(anew, GroupPlan):
+                return [] if anew is None else [anew]
+            parts = anew.parts
+        archive.open_compaction(run.undo_id, keep_until())
+        done = [DonePart(plan.owner, plan.session_id, one, _replace(plan, one, run.undo_id)) for one in parts]
+        advance(run.work_id, sum(len(one.records) for one in parts))
         queue.enqueue_indexing()
-    return plan, ids
+    let_others_write()
+    return done
 
 
-def _replace(plan: GroupPlan, part: SummaryPart, number: int, undo_id: str) -> str:
+def _is_in_place(record: MemoryRecord, plan: GroupPlan, scope: CompactionScope) -> bool:
+    """Whether somebody who has changed it since has left it where, and as old as, it was."""
+    is_of_group = (record.owner, record.session_id) == (plan.owner, plan.session_id)
+    return is_of_group and record.expires_at is None and record.created_at < scope.before
+
+
+def _replace(plan: GroupPlan, part: SummaryPart, undo_id: str) -> str:
     """Store one part's summary in place of its memories and return its id."""
     moments = [record.created_at.isoformat() for record in part.records]
     metadata: dict[str, Any] = {
@@ -178,36 +207,8 @@ def _replace(plan: GroupPlan, part: SummaryPart, number: int, undo_id: str) -> s
     return summary.id
 
 
-def _report(plans: list[GroupPlan | LeftAlone], summary_ids: list[str | None], undo_id: str | None) -> CompactionReport:
-    made = [plan for plan in plans if isinstance(plan, GroupPlan)]
-    parts = [(plan, part) for plan in made for part in plan.parts]
-    summaries = [
-        Summary(
-            summary_id,
-            plan.owner,
-            plan.session_id,
-            part.content,
-            len(part.records),
-            count_tokens(part.records) - estimate_tokens(part.content),
+def _log(undo_id: str | None, memories: int, summaries: int, tokens_saved: int) -> None:
+    if undo_id is not None and memories:
+        logger.info(
+            "memory.compacted", undo_id=undo_id, memories=memories, summaries=summaries, tokens_saved=tokens_saved
         )
-        for summary_id, (plan, part) in zip(summary_ids, parts, strict=True)
-    ]
-    return CompactionReport(
-        candidates=[record for plan in made for record in plan.records],
-        summaries=summaries,
-        left_alone=[plan for plan in plans if isinstance(plan, LeftAlone)],
-        undo_id=undo_id if made else None,
-        is_dry_run=undo_id is None,
-    )
-
-
-def _find_beyond(records: list[MemoryRecord], max_tokens: int) -> Iterator[MemoryRecord]:
-    total = 0
-    for record in records:
-        total += estimate_tokens(record.content)
-        if total > max_tokens and not is_summary(record):
-            yield record
-
-
-def _keep_until() -> datetime:
-    return timezone.now() + timedelta(days=settings.MEMORY_UNDO_DAYS)

@@ -60,7 +60,7 @@ def test_a_line_keeps_as_much_as_still_saves_a_good_share():
     tight = plan_group("A", "", [make_record("Tea is good. It is green. It is hot today.", n) for n in range(6)])
     assert isinstance(tight, GroupPlan)
     assert tight.parts[0].content.splitlines()[1:] == ["[factual] Tea is good."] * 6
-    assert tight.tokens_saved > 0
+    assert tight.parts[0].tokens_saved > 0
 
 
 def test_many_memories_get_shorter_lines_before_the_summary_gets_long():
@@ -75,7 +75,7 @@ def test_what_one_content_cannot_hold_becomes_parts():
     plan = plan_group("A", "s", records)
     assert isinstance(plan, GroupPlan)
     assert len(plan.parts) == 2
-    assert plan.records == records
+    assert [record for part in plan.parts for record in part.records] == records
     for number, part in enumerate(plan.parts, start=1):
         assert len(part.content) <= MAX_CONTENT_CHARACTERS
         assert part.content.startswith(f"Summary of {len(part.records)} memories (part {number} of 2):\n")

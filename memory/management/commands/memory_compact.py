@@ -1,8 +1,9 @@
 """manage.py memory_compact [--owner ID] [--session ID] [--older-than-days N] [--in-place] [--dry-run]"""
 
-from typing import Any
+import time
+from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 
 from core.db.migrations import ensure_migrated
 from memory.summarization import (
@@ -13,6 +14,39 @@ from memory.summarization import (
 )
 
 MAX_DAYS = 365
+# Whoever waits longer is told how far it is: on a terminal in one line, in a log now and then.
+QUIET_SECONDS: Final = 2.0
+TERMINAL_SECONDS: Final = 0.5
+LOG_SECONDS: Final = 10.0
+
+
+class Progress:
+    """Tells on stderr how far a run is."""
+
+    def __init__(self, stderr: OutputWrapper) -> None:
+        self._stderr = stderr
+        self._is_terminal = stderr.isatty()
+        self._told_at = time.monotonic() + QUIET_SECONDS - self._pause_seconds
+        self._has_told = False
+
+    @property
+    def _pause_seconds(self) -> float:
+        return TERMINAL_SECONDS if self._is_terminal else LOG_SECONDS
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._told_at >= self._pause_seconds:
+            self._told_at, self._has_told = now, True
+            self._write(f"{done} of {total} memories", ending="\r" if self._is_terminal else "\n")
+
+    def end(self) -> None:
+        """What is printed next begins on a line of its own."""
+        if self._has_told and self._is_terminal:
+            self._write("", ending="\n")
+
+    def _write(self, text: str, ending: str) -> None:
+        self._stderr.write(text, style_func=str, ending=ending)
+        self._stderr.flush()
 
 
 class Command(BaseCommand):
@@ -55,9 +89,15 @@ class Command(BaseCommand):
 
     def _summarize(self, options: dict[str, Any]) -> str | None:
         is_dry = options["dry_run"]
+        progress = Progress(self.stderr)
         report = summarize_older_than(
-            options["owner"], options["older_than_days"], session_id=options["session"], is_dry_run=is_dry
+            options["owner"],
+            options["older_than_days"],
+            session_id=options["session"],
+            is_dry_run=is_dry,
+            tell=progress,
         )
+        progress.end()
         verb = "would become" if is_dry else "became"
         for summary in report.summaries:
             name = "" if summary.id is None else f" {summary.id}"

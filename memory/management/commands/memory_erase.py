@@ -12,6 +12,7 @@ from core.db.sqlite.wiping import rewrite_file
 from core.errors import AppError
 from memory.erasing import ErasePlan, EraseReceipt, confirm_and_erase, plan_erase
 from memory.management.owners import find_owner
+from memory.management.progress import LateProgress
 from memory.records import EraseScope
 
 
@@ -41,12 +42,20 @@ class Command(BaseCommand):
             if options["confirm"] is None:
                 self._count(plan_erase(scope), is_check=options["verify"])
                 return
-            receipt = confirm_and_erase(scope, confirmed=options["confirm"], erased_by="the command line")
+            receipt = self._erase(scope, options["confirm"])
         except AppError as error:
             raise CommandError(error.message) from None
         if options["vacuum"]:
             rewrite_file()
         self._tell(receipt, options["receipt"])
+
+    def _erase(self, scope: EraseScope, confirmed: int) -> EraseReceipt:
+        """Do it here, however much it is, and tell on stderr how far it is."""
+        progress = LateProgress(self.stderr)
+        try:
+            return confirm_and_erase(scope, confirmed=confirmed, erased_by="the command line", tell=progress)
+        finally:
+            progress.end()
 
     def _find_owner(self, options: dict[str, Any]) -> str:
         """Once all is erased, an id that no key has is known to nobody; to look again it is taken as it is."""

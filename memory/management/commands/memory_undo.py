@@ -8,7 +8,9 @@ from core.db.migrations import ensure_migrated
 from core.errors import ConflictError, NotFoundError
 from memory import corrections
 from memory.backends.archive import KeptCompaction, Kind
+from memory.management.progress import LateProgress
 from memory.rendering import render_moment
+from memory.undo import UndoBatch
 
 LISTED = 100
 
@@ -30,7 +32,7 @@ class Command(BaseCommand):
             self._list(corrections.list_corrections(LISTED))
             return
         try:
-            report = corrections.undo(options["undo_id"].lower(), is_forced=options["force"])
+            report = self._undo(options["undo_id"].lower(), is_forced=options["force"])
         except (NotFoundError, ConflictError) as error:
             raise CommandError(error.message) from None
         if report.was_undone_before:
@@ -40,6 +42,22 @@ class Command(BaseCommand):
             self.stdout.write(f"Kept what is newer: {told}")
         what = "summaries" if report.kind == Kind.COMPACTION else "new ones"
         self.stdout.write(f"Memories put back: {report.restored_count}; {what} removed: {len(report.removed)}")
+
+    def _undo(self, undo_id: str, *, is_forced: bool) -> corrections.UndoReport:
+        """Do it here, however much it is, and tell on stderr how far it is."""
+        kept = corrections.find_correction(undo_id)
+        total, done = (0 if kept is None else kept.memories), 0
+        progress = LateProgress(self.stderr)
+
+        def tell(batch: UndoBatch) -> None:
+            nonlocal done
+            done += batch.entries
+            progress(min(done, total), total)
+
+        try:
+            return corrections.undo(undo_id, is_forced=is_forced, tell=tell)
+        finally:
+            progress.end()
 
     def _list(self, compactions: list[KeptCompaction]) -> None:
         if not compactions:
