@@ -18,7 +18,9 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from core.db.pauses import let_others_write
 from core.errors import ConflictError, FieldError, InvalidFieldsError, NotFoundError
+from core.words import gettext as _
 from memory import queue, services
 from memory.backends import archive, bulk_rows
 from memory.backends.archive import KeptCompaction, KeptVersion, Kind
@@ -95,6 +97,7 @@ def erase_matching(filter: MemoryFilter) -> int:
     for memory_ids in _batch_matching(filter):
         with transaction.atomic():
             count += archive.erase(memory_ids)
+        let_others_write()
     archive.drop_empty()
     logger.info("memory.erased", memories=count)
     return count
@@ -111,7 +114,8 @@ def retype(ids: Sequence[str], type: MemoryType) -> Correction:
 def retype_matching(filter: MemoryFilter, type: MemoryType) -> Correction:
     """Make every memory that matches one of this type."""
     if not can_undo():
-        raise ConflictError("The backend that stores memories can change them one by one only", code="not_supported")
+        told = _("The backend that stores memories can change them one by one only")
+        raise ConflictError(told, code="not_supported")
     return _run(Kind.RETYPE, _batch_matching(filter), partial(_retype, type=type))
 
 
@@ -127,9 +131,9 @@ def edit(id: str, changes: MemoryChanges, *, seen_at: datetime | None = None) ->
     with transaction.atomic():
         row = Memory.objects.filter(uuid=id).first()
         if row is None:
-            raise NotFoundError("Memory not found")
+            raise NotFoundError(_("Memory not found"))
         if seen_at is not None and row.updated_at != seen_at:
-            raise ConflictError("This memory was changed since you opened it", code="changed_since")
+            raise ConflictError(_("This memory was changed since you opened it"), code="changed_since")
         correction = Correction(_open(Kind.EDIT), 0, Kind.EDIT)
         count = _change(correction.undo_id, [row.memory_id], changes=changes)
         if not count:
@@ -144,13 +148,13 @@ def merge(kept_id: str, ids: Sequence[str]) -> Correction:
     """
     kept = get_primary().get(kept_id)
     if kept is None:
-        raise NotFoundError("Memory not found")
+        raise NotFoundError(_("Memory not found"))
     if not can_undo():
-        raise ConflictError("The backend that stores memories can't merge them", code="not_supported")
+        raise ConflictError(_("The backend that stores memories can't merge them"), code="not_supported")
     with transaction.atomic():
         rows = Memory.objects.filter(uuid__in=[id for id in ids if id != kept_id]).order_by("memory_id")
         if rows.exclude(api_key_id=kept.owner).exists():
-            raise InvalidFieldsError([FieldError("ids", "Only memories of one API key can be merged")])
+            raise InvalidFieldsError([FieldError("ids", _("Only memories of one API key can be merged"))])
         memory_ids = list(rows.values_list("memory_id", flat=True)[:BATCH_ROWS])
         if not memory_ids:
             return Correction("", 0, Kind.MERGE)
@@ -201,6 +205,7 @@ def _run(
         with transaction.atomic():
             undo_id = _open(kind, undo_id=undo_id)
             count += change(undo_id, memory_ids)
+        let_others_write()
     if undo_id and not count:
         archive.drop_if_empty(undo_id)
     return _close(Correction(undo_id, count, kind))
@@ -265,7 +270,7 @@ def _open(kind: Kind, label: str = "", undo_id: str = "") -> str:
 def _read(id: str) -> MemoryRecord:
     record = get_primary().get(id)
     if record is None:
-        raise NotFoundError("Memory not found")
+        raise NotFoundError(_("Memory not found"))
     return record
 
 

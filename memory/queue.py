@@ -8,7 +8,10 @@ from core.jobs.queue import enqueue, enqueue_once
 from qdrant_admin.config import is_qdrant_on
 
 BULK_CHANGE = "memory.bulk_change"
+COMPACT = "memory.compact"
+COUNT_OLD = "memory.count_old"
 ERASE = "memory.erase"
+ERASE_SCOPE = "memory.erase_scope"
 EXTRACT_FACTS = "memory.extract_facts"
 FETCH_MODELS = "memory.fetch_models"
 IMPORT = "memory.import"
@@ -19,15 +22,29 @@ MIRROR_BACKEND = "memory.mirror_backend"
 UNDO_CHANGE = "memory.undo_change"
 
 
-def enqueue_bulk_change(kind: str, memory_ids: Sequence[int], type: str | None, undo_id: str) -> None:
-    """Have many memories deleted, expired, retyped or flagged; see `memory.bulk_changes`."""
+def enqueue_bulk_change(
+    kind: str, memory_ids: Sequence[int], type: str | None, undo_id: str, *, work_id: str = ""
+) -> None:
+    """Have many memories deleted, expired, retyped, flagged or erased; see `memory.bulk_changes`."""
     ids = list(memory_ids)
-    enqueue(BULK_CHANGE, {"kind": kind, "memoryIds": ids, "type": type, "undoId": undo_id, "count": len(ids)})
+    payload = {"kind": kind, "memoryIds": ids, "type": type, "undoId": undo_id, "count": len(ids), "workId": work_id}
+    enqueue(BULK_CHANGE, payload)
 
 
-def enqueue_undo(undo_id: str, count: int, *, is_forced: bool) -> None:
+def enqueue_compaction(owner: str | None, before: datetime, undo_id: str, count: int, *, work_id: str) -> None:
+    """Have what is older than that moment compacted, about `count` memories; see `memory.summarization`."""
+    payload = {"kind": "compact", "undoId": undo_id, "count": count, "workId": work_id}
+    enqueue(COMPACT, {**payload, "owner": owner, "before": before.isoformat()})
+
+
+def enqueue_counting(owner: str | None, older_than_days: int, work_id: str) -> None:
+    """Have it counted what compaction would do; see `memory.summarization`."""
+    enqueue(COUNT_OLD, {"owner": owner, "days": older_than_days, "workId": work_id})
+
+
+def enqueue_undo(undo_id: str, count: int, *, is_forced: bool, work_id: str = "") -> None:
     """Have a change of `count` memories taken back; see `memory.bulk_changes`."""
-    enqueue(UNDO_CHANGE, {"undoId": undo_id, "count": count, "isForced": is_forced})
+    enqueue(UNDO_CHANGE, {"undoId": undo_id, "count": count, "isForced": is_forced, "workId": work_id})
 
 
 def enqueue_extraction(
@@ -73,9 +90,14 @@ def enqueue_indexing(run_at: datetime | None = None, *, reason: str = "") -> Non
         enqueue_vector_sync()
 
 
-def enqueue_import(ticket_id: str, options: Mapping[str, Any]) -> None:
+def enqueue_import(ticket_id: str, options: Mapping[str, Any], *, work_id: str = "") -> None:
     """Have an upload imported; `options` are the fields of the import's options."""
-    enqueue(IMPORT, {"ticketId": ticket_id, "options": dict(options)})
+    enqueue(IMPORT, {"ticketId": ticket_id, "options": dict(options), "workId": work_id})
+
+
+def enqueue_scope_erasing(work_id: str, owner: str, session_id: str | None, erased_by: str) -> None:
+    """Have everything of an owner, or of a session, erased; see `memory.erasing`."""
+    enqueue(ERASE_SCOPE, {"workId": work_id, "owner": owner, "sessionId": session_id, "erasedBy": erased_by})
 
 
 def enqueue_erasing(owner: str, session_id: str | None, run_at: datetime) -> None:

@@ -6,8 +6,10 @@ from rest_framework.response import Response
 from core.fields import validate_body
 from core.json_body import read_json_object
 from core.rest_view import RestView
-from memory.summarization import list_compactions, summarize_older_than, undo_compaction
+from memory.background import Work
+from memory.summarization import list_compactions, start_undo_compaction, summarize_older_than
 from memory.summarize_serializers import SummarizeBody, UndoBody, render_compaction, render_kept, render_undo
+from memory.work_serializers import answer_work
 
 
 class SummarizeView(RestView):
@@ -27,4 +29,5 @@ class SummarizeUndoView(RestView):
 
     def post(self, request: Request) -> Response:
         values = validate_body(UndoBody, read_json_object(request))
-        return Response(render_undo(undo_compaction(values["undoId"].lower(), is_forced=values["force"])))
+        undone = start_undo_compaction(values["undoId"].lower(), is_forced=values["force"])
+        return answer_work(undone) if isinstance(undone, Work) else Response(render_undo(undone))

@@ -1,5 +1,6 @@
 """What memory's background jobs do. Each takes the job's payload, is safe to run twice and safe to kill."""
 
+import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,18 +11,18 @@ from core import metrics
 from embeddings.resolver import prepare
 from memory import purging, queue, upkeep, usage
 from memory.backends import states, synchronisation
-from memory.bulk_changes import BulkChange, run_bulk_change
+from memory.background import forget_old_work
+from memory.bulk_changes import BulkChange, run_bulk_change, run_undo
 from memory.config import MEMORY_SECTION, load_settings
-from memory.erasing import erase_again
+from memory.erasing import erase_again, run_erasing
 from memory.extraction import extract_facts
 from memory.indexing import index_batch
 from memory.records import EraseScope
 from memory.search.rerank import prepare_reranker
 from memory.services import ASSISTANT_SOURCE, USER_SOURCE, remember_fact
+from memory.summarization import CompactionScope, do_count, make_scope, run_compaction
 from memory.summarization import purge_archives as purge_kept_rows
-from memory.summarization import summarize_older_than
 from memory.transfer import do_import, forget_stale_uploads
-from memory.undo import undo
 from memory.vector_stores import qdrant_sync
 from memory.vector_stores.qdrant_reconciliation import reconcile
 
@@ -75,13 +76,14 @@ def _remember_facts(payload: dict[str, Any]) -> int:
 
 def change_many(payload: dict[str, Any]) -> None:
     """Do what an operator has asked for to many memories at once (payload of `queue.enqueue_bulk_change`)."""
-    undo_id = payload.get("undoId", "")  # jobs that an older version queued have none
-    run_bulk_change(BulkChange(payload["kind"], tuple(payload["memoryIds"]), payload["type"], undo_id))
+    # Jobs that an older version queued have neither.
+    undo_id, work_id = payload.get("undoId", ""), payload.get("workId", "")
+    run_bulk_change(BulkChange(payload["kind"], tuple(payload["memoryIds"]), payload["type"], undo_id, work_id))
 
 
 def undo_change(payload: dict[str, Any]) -> None:
     """Take a large change back (payload of `queue.enqueue_undo`)."""
-    undo(payload["undoId"], is_forced=payload["isForced"])
+    run_undo(payload["undoId"], is_forced=payload["isForced"], work_id=payload.get("workId", ""))
 
 
 def fetch_models(payload: dict[str, Any]) -> None:
@@ -127,7 +129,18 @@ def compact_old(payload: dict[str, Any]) -> None:
     """Summarize every owner's old memories while the setting autoSummarize is on."""
     values = MEMORY_SECTION.read()
     if values["autoSummarize"]:
-        summarize_older_than(None, values["autoSummarizeOlderThanDays"])
+        run_compaction(make_scope(None, values["autoSummarizeOlderThanDays"]), str(uuid.uuid4()))
+
+
+def compact_many(payload: dict[str, Any]) -> None:
+    """Compact what an operator has asked for (payload of `queue.enqueue_compaction`)."""
+    scope = CompactionScope(payload["owner"], datetime.fromisoformat(payload["before"]))
+    run_compaction(scope, payload["undoId"], work_id=payload["workId"])
+
+
+def count_old(payload: dict[str, Any]) -> None:
+    """Count what compaction would do (payload of `queue.enqueue_counting`)."""
+    do_count(payload["owner"], payload["days"], payload["workId"])
 
 
 def purge_archives(payload: dict[str, Any]) -> None:
@@ -146,8 +159,9 @@ def purge_beyond_retention(payload: dict[str, Any]) -> None:
 
 
 def do_upkeep(payload: dict[str, Any]) -> None:
-    """Keep the indexes small and the query planner informed; delete uploads that nobody has confirmed."""
+    """Keep the indexes small and the planner informed; delete uploads that nobody has confirmed, and old work."""
     forget_stale_uploads()
+    forget_old_work()
     upkeep.merge_fulltext_index()
     upkeep.close_vector_holes()
     upkeep.refresh_statistics()
@@ -155,7 +169,7 @@ def do_upkeep(payload: dict[str, Any]) -> None:
 
 def import_upload(payload: dict[str, Any]) -> None:
     """Import an upload that was confirmed (payload of `queue.enqueue_import`)."""
-    do_import(payload["ticketId"], payload["options"])
+    do_import(payload["ticketId"], payload["options"], work_id=payload.get("workId", ""))
 
 
 def mirror_backend(payload: dict[str, Any]) -> None:
@@ -168,6 +182,12 @@ def check_backends(payload: dict[str, Any]) -> None:
     for name, health in states.check_backends().items():
         if not health.is_ok:
             logger.warning("memory.backends.unwell", backend=name, reason=health.error)
+
+
+def erase_all(payload: dict[str, Any]) -> None:
+    """Erase everything of a key or a session (payload of `queue.enqueue_scope_erasing`)."""
+    scope = EraseScope(payload["owner"], payload["sessionId"])
+    run_erasing(scope, payload["workId"], erased_by=payload["erasedBy"])
 
 
 def erase_rest(payload: dict[str, Any]) -> None:

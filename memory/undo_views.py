@@ -1,4 +1,4 @@
-"""REST doors of the undo of everything that can be undone: imports, compactions, what operators corrected."""
+"""REST doors of the undo of imports, compactions and what operators corrected; and of jobs that doors leave work to."""
 
 from typing import Any, Final
 
@@ -9,8 +9,11 @@ from core.fields import validate_body
 from core.json_body import read_json_object
 from core.rest_view import RestView
 from memory.backends.archive import KeptCompaction
-from memory.corrections import UndoReport, list_corrections, undo
+from memory.background import Work, read_known_work
+from memory.bulk_changes import start_undo
+from memory.corrections import list_corrections
 from memory.summarize_serializers import UndoBody, render_kept
+from memory.work_serializers import answer_work, render_undone, render_work
 
 LISTED: Final = 100
 
@@ -23,20 +26,16 @@ class UndoView(RestView):
 
     def post(self, request: Request) -> Response:
         values = validate_body(UndoBody, read_json_object(request))
-        return Response(_render_undone(undo(values["undoId"].lower(), is_forced=values["force"])))
+        undone = start_undo(values["undoId"].lower(), is_forced=values["force"])
+        return answer_work(undone) if isinstance(undone, Work) else Response(render_undone(undone))
+
+
+class JobView(RestView):
+    """/api/memory/jobs/{id}: how far it is, with what a door has left to a job."""
+
+    def get(self, request: Request, job_id: str) -> Response:
+        return Response({"job": render_work(read_known_work(job_id.lower()))})
 
 
 def _render_change(kept: KeptCompaction) -> dict[str, Any]:
     return {**render_kept(kept), "kind": kept.kind, "label": kept.label}
-
-
-def _render_undone(report: UndoReport) -> dict[str, Any]:
-    return {
-        "success": True,
-        "undoId": report.undo_id,
-        "kind": report.kind,
-        "restoredCount": report.restored_count,
-        "removedCount": len(report.removed),
-        "keptNewer": list(report.kept_newer),
-        "wasUndoneBefore": report.was_undone_before,
-    }

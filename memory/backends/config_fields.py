@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from core.errors import OutboundRefusedError
 from core.outbound import check_url
+from core.words import gettext as _
 
 Kind = Literal["url", "secret", "text", "milliseconds", "choice", "folder", "names", "headers"]
 MAX_TEXT_LENGTH: Final = 2000
@@ -33,10 +34,10 @@ class ConfigField:
     is_required: bool = False
 
 
-BASE_URL: Final = ConfigField("baseUrl", "url", "Where the service is.", is_required=True)
-API_KEY: Final = ConfigField("apiKey", "secret", "Sent as a bearer token.")
-HEADERS: Final = ConfigField("headers", "headers", "Further headers of every request.")
-TIMEOUT: Final = ConfigField("timeout", "milliseconds", "All the time one operation may take.", default=30_000)
+BASE_URL: Final = ConfigField("baseUrl", "url", _("Where the service is."), is_required=True)
+API_KEY: Final = ConfigField("apiKey", "secret", _("Sent as a bearer token."))
+HEADERS: Final = ConfigField("headers", "headers", _("Further headers of every request."))
+TIMEOUT: Final = ConfigField("timeout", "milliseconds", _("All the time one operation may take."), default=30_000)
 
 
 def find_faults(fields: tuple[ConfigField, ...], config: Mapping[str, Any]) -> dict[str, str]:
@@ -45,7 +46,7 @@ def find_faults(fields: tuple[ConfigField, ...], config: Mapping[str, Any]) -> d
     faults: dict[str, str] = {}
     for name, value in config.items():
         if name not in known:
-            faults[name] = "Unknown field"
+            faults[name] = _("Unknown field")
         else:
             faults.update({f"{name}{path}": told for path, told in _find_value_faults(known[name], value).items()})
     return faults
@@ -81,19 +82,19 @@ def _find_value_faults(field: ConfigField, value: Any) -> dict[str, str]:
 
 def _find_object_faults(field: ConfigField, value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        return {"": "Must be an object"}
+        return {"": _("Must be an object")}
     if len(value) > MAX_HEADERS:
-        return {"": f"Must have at most {MAX_HEADERS} entries"}
+        return {"": _("Must have at most %(count)d entries") % {"count": MAX_HEADERS}}
     faults: dict[str, str] = {}
     for name, text in value.items():
         if field.kind == "names" and name not in field.names:
-            faults[f".{name}"] = "Unknown field"
+            faults[f".{name}"] = _("Unknown field")
         elif field.kind == "headers" and not _HEADER_NAME.fullmatch(name):
-            faults[f".{name}"] = "Is no name of a header"
+            faults[f".{name}"] = _("Is no name of a header")
         elif not isinstance(text, str) or len(text) > MAX_TEXT_LENGTH:
-            faults[f".{name}"] = f"Must be a string of at most {MAX_TEXT_LENGTH} characters"
+            faults[f".{name}"] = _tell_length()
         elif field.kind == "headers" and not is_sendable_value(text):
-            faults[f".{name}"] = "Must hold visible ASCII characters and blanks only"
+            faults[f".{name}"] = _("Must hold visible ASCII characters and blanks only")
     return faults
 
 
@@ -104,21 +105,26 @@ def is_sendable_value(text: str) -> bool:
 def _find_fault(field: ConfigField, value: Any) -> str | None:
     if field.kind == "milliseconds":
         is_number = isinstance(value, int) and not isinstance(value, bool)
-        return None if is_number and 1 <= value <= MAX_TIMEOUT_MS else f"Must be between 1 and {MAX_TIMEOUT_MS}"
+        is_within = is_number and 1 <= value <= MAX_TIMEOUT_MS
+        return None if is_within else _("Must be between 1 and %(maximum)d") % {"maximum": MAX_TIMEOUT_MS}
     if not isinstance(value, str) or len(value) > MAX_TEXT_LENGTH:
-        return f"Must be a string of at most {MAX_TEXT_LENGTH} characters"
+        return _tell_length()
     if field.kind == "choice":
-        return None if value in field.names else f"Must be one of: {', '.join(field.names)}"
+        return None if value in field.names else _("Must be one of: %(names)s") % {"names": ", ".join(field.names)}
     if field.kind == "folder" and value and not is_folder(value):
-        return "Must be a folder of the vault, without characters that file names can't have"
+        return _("Must be a folder of the vault, without characters that file names can't have")
     if field.kind == "secret" and not is_sendable_value(value):
-        return "Must hold visible ASCII characters only"
+        return _("Must hold visible ASCII characters only")
     if field.kind == "url" and value:
         try:
             check_url(value)
         except OutboundRefusedError as error:
             return error.message
     return None
+
+
+def _tell_length() -> str:
+    return _("Must be a string of at most %(count)d characters") % {"count": MAX_TEXT_LENGTH}
 
 
 def is_folder(path: str) -> bool:

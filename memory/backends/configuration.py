@@ -9,6 +9,8 @@ from typing import Any, Final
 from core.errors import AppError, FieldError, InvalidFieldsError
 from core.providers.credentials import decrypt_key, encrypt_key, hint_key
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
+from core.words import join_words
 from memory.backends.base import BackendError
 from memory.backends.config_fields import MASK, ConfigField, find_faults, list_secrets
 from memory.backends.presets import read_preset
@@ -19,7 +21,7 @@ Configs = Mapping[str, Mapping[str, Any]]
 
 _SECRETS_SECTION: Final = Section(
     "backend_secrets",
-    (SettingField("secrets", "memoryBackendSecrets", "object", {}, "Encrypted, by backend and path."),),
+    (SettingField("secrets", "memoryBackendSecrets", "object", {}, _("Encrypted, by backend and path.")),),
 )
 _CONFIGS_SECTION: Final = Section(
     "backend_configs",
@@ -33,9 +35,9 @@ def check_configs(configs: Mapping[str, Any], fields: Fields) -> list[FieldError
     for backend_id, config in configs.items():
         path = f"backendConfigs.{backend_id}"
         if backend_id not in fields:
-            errors.append(FieldError(path, f"Is no backend; there are {', '.join(fields)}"))
+            errors.append(FieldError(path, _("Is no backend; there are %(names)s") % {"names": ", ".join(fields)}))
         elif not isinstance(config, Mapping):
-            errors.append(FieldError(path, "Must be an object"))
+            errors.append(FieldError(path, _("Must be an object")))
         else:
             faults = find_faults(fields[backend_id], config)
             errors += [FieldError(f"{path}.{name}", told) for name, told in faults.items()]
@@ -71,11 +73,16 @@ def read_config(backend_id: str, fields: tuple[ConfigField, ...]) -> dict[str, A
     missing = [field.name for field in fields if field.is_required and not config.get(field.name)]
     faults = find_faults(fields, config)
     if missing or faults:
-        told = (
-            f"{', '.join(missing)} is missing" if missing else "; ".join(f"{at}: {why}" for at, why in faults.items())
-        )
-        raise BackendError(f"The backend {backend_id} is not configured: {told}", code="backend_not_configured")
+        told = _("The backend %(backend)s is not configured: %(reason)s")
+        reason = _tell_gaps(missing, faults)
+        raise BackendError(told % {"backend": backend_id, "reason": reason}, code="backend_not_configured")
     return config
+
+
+def _tell_gaps(missing: list[str], faults: Mapping[str, str]) -> str:
+    if missing:
+        return _("%(names)s is missing") % {"names": ", ".join(missing)}
+    return join_words("; ", [_("%(field)s: %(fault)s") % {"field": at, "fault": why} for at, why in faults.items()])
 
 
 def list_configured() -> tuple[str, ...]:
@@ -125,8 +132,11 @@ def _open_token(token: str, backend_id: str) -> str:
         return decrypt_key(token, backend_id)
     except AppError:
         raise BackendError(
-            f"The stored key of the backend {backend_id} can't be read, because SECRET_KEY has changed since: "
-            "store it again",
+            _(
+                "The stored key of the backend %(backend)s can't be read, because SECRET_KEY has changed since: "
+                "store it again"
+            )
+            % {"backend": backend_id},
             code="backend_not_configured",
         ) from None
 

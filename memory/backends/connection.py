@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from core.errors import UpstreamError
 from core.outbound import Answer, Deadline, send
+from core.words import gettext as _
 from memory.backends.base import BackendError
 
 # Thousands of memories in one answer; more than that is a fault.
@@ -34,7 +35,9 @@ class Reply:
         try:
             return self.body.decode("utf-8")
         except UnicodeDecodeError:
-            raise BackendError(f"{self.peer} answered what is no text", code="backend_bad_answer") from None
+            raise BackendError(
+                _("%(peer)s answered what is no text") % {"peer": self.peer}, code="backend_bad_answer"
+            ) from None
 
     def read_json(self) -> Any:
         """Return the value of the body, None when there is none."""
@@ -43,7 +46,9 @@ class Reply:
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
-            raise BackendError(f"{self.peer} answered what is no JSON", code="backend_bad_answer") from None
+            raise BackendError(
+                _("%(peer)s answered what is no JSON") % {"peer": self.peer}, code="backend_bad_answer"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -119,14 +124,19 @@ def encode_segment(text: str) -> str:
 def describe_refusal(answer: Answer, peer: str) -> BackendError:
     """The error of an answer that is no success. The service's own words may hold anything and stay out of it."""
     status = answer.status
+    values = {"peer": peer, "status": status}
     if status in (401, 403):
-        return BackendError(f"{peer} refuses the key (HTTP {status})", code="backend_refused_key")
+        return BackendError(_("%(peer)s refuses the key (HTTP %(status)d)") % values, code="backend_refused_key")
     if 300 <= status < 400:
         return BackendError(
-            f"{peer} answered with a redirect, which is not followed (HTTP {status}): set its final address",
+            _("%(peer)s answered with a redirect, which is not followed (HTTP %(status)d): set its final address")
+            % values,
             code="backend_redirected",
         )
     if status == 429:
-        return BackendError(f"{peer} has had too many requests (HTTP 429)", code="backend_rate_limited")
+        return BackendError(
+            _("%(peer)s has had too many requests (HTTP %(status)d)") % values, code="backend_rate_limited"
+        )
     is_lasting = 400 <= status < 500 and status not in PASSING_STATUSES
-    return BackendError(f"{peer} answered HTTP {status}", code="backend_bad_status", is_lasting=is_lasting)
+    told = _("%(peer)s answered HTTP %(status)d") % values
+    return BackendError(told, code="backend_bad_status", is_lasting=is_lasting)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from core.errors import FieldError, InvalidFieldsError
+from core.words import gettext as _
 from memory.backends.base import MemoryChanges
 from memory.backends.narrowing import derive_memory_id
 from memory.records import MemoryDraft, MemoryRecord
@@ -23,7 +24,7 @@ def merge_metadata(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     """New wins. The result is bounded, or it would grow with every upsert."""
     merged = {**stored, **given}
     if stored and given and len(json.dumps(merged, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
-        message = f"Would make the stored metadata larger than {MAX_METADATA_BYTES} bytes"
+        message = _("Would make the stored metadata larger than %(bytes)d bytes") % {"bytes": MAX_METADATA_BYTES}
         raise InvalidFieldsError([FieldError("metadata", message)])
     return merged
 

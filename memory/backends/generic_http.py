@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from django.utils import timezone
 
 from core.outbound import Deadline
+from core.words import gettext as _
 from memory.backends import narrowing
 from memory.backends.base import BackendError
 from memory.backends.config_fields import API_KEY, BASE_URL, HEADERS, TIMEOUT, ConfigField, read_names
@@ -61,19 +62,19 @@ class GenericMemoryBackend(RemoteBackend):
     """A REST service behind `baseUrl`. `config` is validated: see `config_fields`."""
 
     id = "generic"
-    display_name = "REST service"
+    display_name: str = _("REST service")
     config_fields: ClassVar[tuple[ConfigField, ...]] = (
         BASE_URL,
         API_KEY,
         HEADERS,
         TIMEOUT,
-        ConfigField("backendType", "text", "A word for the log."),
+        ConfigField("backendType", "text", _("A word for the log.")),
         ConfigField(
-            "endpoints", "names", "Paths below baseUrl; empty where the service has none.", names=tuple(ENDPOINTS)
+            "endpoints", "names", _("Paths below baseUrl; empty where the service has none."), names=tuple(ENDPOINTS)
         ),
-        ConfigField("queryParams", "names", "The service's names of query parameters.", names=QUERY_PARAMS),
-        ConfigField("pathParams", "names", "The placeholders' names in the paths.", names=PATH_PARAMS),
-        ConfigField("updateMethod", "choice", "How the service takes changes.", names=("PATCH", "PUT")),
+        ConfigField("queryParams", "names", _("The service's names of query parameters."), names=QUERY_PARAMS),
+        ConfigField("pathParams", "names", _("The placeholders' names in the paths."), names=PATH_PARAMS),
+        ConfigField("updateMethod", "choice", _("How the service takes changes."), names=("PATCH", "PUT")),
     )
 
     def __init__(self, config: Mapping[str, Any], *, id: str | None = None, display_name: str | None = None) -> None:
@@ -89,7 +90,8 @@ class GenericMemoryBackend(RemoteBackend):
             # The key wins over an Authorization header of one's own, in whatever letters that is written.
             headers = {name: value for name, value in headers.items() if name.lower() != "authorization"}
             headers["authorization"] = f"Bearer {config['apiKey']}"
-        peer = " ".join(filter(None, (f"The backend {self.id}", config.get("backendType"))))
+        # A service may be called by its kind beside its id: "The backend generic Chroma".
+        peer = _("The backend %(name)s") % {"name": " ".join(filter(None, (self.id, config.get("backendType"))))}
         self._connection = Connection(peer, config["baseUrl"], headers)
 
     def check(self, deadline: Deadline) -> None:
@@ -104,7 +106,7 @@ class GenericMemoryBackend(RemoteBackend):
             return None
         record = read_item(reply.read_json(), reply.peer)
         if record is None:
-            raise BackendError(f"{reply.peer} answered no memory", code="backend_bad_answer")
+            raise BackendError(_("%(peer)s answered no memory") % {"peer": reply.peer}, code="backend_bad_answer")
         return record
 
     def find_key(self, owner: str, key: str, deadline: Deadline) -> MemoryRecord | None:
@@ -153,7 +155,8 @@ class GenericMemoryBackend(RemoteBackend):
                 return list(loaded.values())
             if len(loaded) > MAX_MEMORIES:
                 raise BackendError(
-                    f"The backend {self.id} holds more than the {MAX_MEMORIES} memories that can be gone through",
+                    _("The backend %(name)s holds more than the %(count)d memories that can be gone through")
+                    % {"name": self.id, "count": MAX_MEMORIES},
                     code="backend_too_large",
                 )
 
@@ -201,12 +204,16 @@ class GenericMemoryBackend(RemoteBackend):
         if written is None and isinstance(answer, Mapping) and isinstance(answer.get("id"), str):
             written = self.find(answer["id"], deadline)
         if written is None:
-            raise BackendError(f"{reply.peer} did not tell the memory it stored", code="backend_bad_answer")
+            raise BackendError(
+                _("%(peer)s did not tell the memory it stored") % {"peer": reply.peer}, code="backend_bad_answer"
+            )
         if written.owner != record.owner:
             # Kept where nobody, or somebody else, would find it.
             self.remove(written.id, deadline)
             raise BackendError(
-                f"{reply.peer} does not keep a memory's apiKeyId", code="backend_bad_answer", is_lasting=True
+                _("%(peer)s does not keep a memory's apiKeyId") % {"peer": reply.peer},
+                code="backend_bad_answer",
+                is_lasting=True,
             )
         return written
 

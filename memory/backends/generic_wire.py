@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from django.utils import timezone
 
+from core.words import gettext as _
 from memory.backends.base import BackendError
 from memory.backends.narrowing import derive_memory_id
 from memory.records import MEMORY_TYPES, MemoryRecord, MemoryType
@@ -45,7 +46,7 @@ def read_list(answer: Any, peer: str) -> list[tuple[MemoryRecord, float | None]]
     if isinstance(answer, Mapping):
         answer = next((answer[name] for name in _LIST_FIELDS if isinstance(answer.get(name), list)), None)
     if not isinstance(answer, list):
-        raise BackendError(f"{peer} answered no list of memories", code="backend_bad_answer")
+        raise BackendError(_("%(peer)s answered no list of memories") % {"peer": peer}, code="backend_bad_answer")
     return [(read_memory(item, peer), _read_score(item)) for item in answer]
 
 
@@ -62,7 +63,9 @@ def read_item(answer: Any, peer: str) -> MemoryRecord | None:
 def read_memory(item: Any, peer: str) -> MemoryRecord:
     """One memory; raises `BackendError` that says which field can't be read."""
     if not isinstance(item, Mapping):
-        raise BackendError(f"{peer} answered a memory that is no object", code="backend_bad_answer")
+        raise BackendError(
+            _("%(peer)s answered a memory that is no object") % {"peer": peer}, code="backend_bad_answer"
+        )
     id = item.get("id")
     id = str(id) if isinstance(id, int) and not isinstance(id, bool) else id
     content, kind = item.get("content"), item.get("type") or "factual"
@@ -127,4 +130,5 @@ def _read_score(item: Any) -> float | None:
 
 
 def _refuse(peer: str, name: str) -> BackendError:
-    return BackendError(f"{peer} answered a memory whose {name} can't be read", code="backend_bad_answer")
+    told = _("%(peer)s answered a memory whose %(field)s can't be read") % {"peer": peer, "field": name}
+    return BackendError(told, code="backend_bad_answer")

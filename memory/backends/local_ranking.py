@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from core.words import gettext as _
 from memory.backends.narrowing import is_usable, sort_records
 from memory.records import MemoryRecord, SearchHit, SearchOutcome, SearchQuery
 from memory.search.ranking import score_keywords
@@ -30,7 +31,7 @@ def rank_records(records: Sequence[MemoryRecord], query: SearchQuery, now: datet
         reason = None
     else:
         scores = _score_by_words(usable, query.text)
-        reason = f"{peer} has no vectors (ranked by keywords)"
+        reason = _("%(peer)s has no vectors (ranked by keywords)") % {"peer": peer}
     hits = [
         SearchHit(record, score, "backend", keyword_score=score)
         for record, score in zip(usable, scores, strict=True)

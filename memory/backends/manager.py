@@ -22,6 +22,8 @@ import structlog
 from django.utils.module_loading import import_string
 
 from core.errors import AppError
+from core.words import gettext as _
+from core.words import join_words
 from memory.backends.base import BackendError, BackendHealth, MemoryBackend
 from memory.backends.config_fields import ConfigField
 from memory.backends.configuration import read_config
@@ -142,7 +144,8 @@ class MemoryManager:
 
     def read_display_name(self, backend_id: str) -> str:
         source: Any = self._own.get(backend_id) or import_string(self._registry[backend_id])
-        return str(source.display_name)
+        display_name: str = source.display_name
+        return display_name
 
     def open_primary(self) -> MemoryBackend:
         """The backend that is written to and read first, by the saved settings."""
@@ -171,7 +174,7 @@ class MemoryManager:
         fallbacks = tuple(self._keep_known(routes.fallbacks))
         for backend_id in (routes.primary, *fallbacks):
             if query.timeout_seconds is not None and time.monotonic() < self._paused_until.get(backend_id, 0.0):
-                reasons.append(f"The backend {backend_id} failed a moment ago and is left alone")
+                reasons.append(_("The backend %(name)s failed a moment ago and is left alone") % {"name": backend_id})
                 continue
             try:
                 backend = self._open_named(backend_id)
@@ -185,12 +188,12 @@ class MemoryManager:
             else:
                 self._paused_until.pop(backend_id, None)
                 return _tell_detour(outcome, backend, reasons)
-        return SearchOutcome([], query.strategy, fallback_reason="; ".join(reasons))
+        return SearchOutcome([], query.strategy, fallback_reason=join_words("; ", reasons))
 
     def _open_named(self, backend_id: str) -> MemoryBackend:
         """A backend that a setting names; a name that nobody knows any more is an error, never another backend."""
         if backend_id not in self.ids:
-            raise BackendError(f"No backend is called {backend_id}", code="backend_unknown")
+            raise BackendError(_("No backend is called %(name)s") % {"name": backend_id}, code="backend_unknown")
         return self.open(backend_id)
 
     def _keep_known(self, backend_ids: Sequence[str]) -> list[str]:
@@ -202,12 +205,15 @@ class MemoryManager:
 def _tell_detour(outcome: SearchOutcome, backend: MemoryBackend, reasons: list[str]) -> SearchOutcome:
     if not reasons:
         return outcome
-    told = [*reasons, f"{backend.display_name} answered instead", *filter(None, [outcome.fallback_reason])]
-    return replace(outcome, fallback_reason="; ".join(told))
+    answered = _("%(backend)s answered instead") % {"backend": backend.display_name}
+    told = [*reasons, answered, *filter(None, [outcome.fallback_reason])]
+    return replace(outcome, fallback_reason=join_words("; ", told))
 
 
 def _describe(backend_id: str, error: Exception) -> str:
-    return error.message if isinstance(error, AppError) else f"The backend {backend_id} failed ({type(error).__name__})"
+    if isinstance(error, AppError):
+        return error.message
+    return _("The backend %(name)s failed (%(kind)s)") % {"name": backend_id, "kind": type(error).__name__}
 
 
 def _shut_down(backend: MemoryBackend | None) -> None:

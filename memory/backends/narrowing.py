@@ -15,7 +15,9 @@ from typing import Final
 from django.utils import timezone
 
 from core.errors import FieldError, InvalidFieldsError
-from memory.backends.selection import BROKEN_CURSOR, SOON
+from core.words import gettext as _
+from memory.backends.listing import BROKEN_CURSOR
+from memory.backends.selection import SOON
 from memory.models import HEALTH_CHECK_OWNER, MemoryUse
 from memory.records import MEMORY_ORDERS, MemoryFilter, MemoryOrder, MemoryPage, MemoryRecord, MemorySlice, SearchQuery
 from memory.search.exclusion import Exclusion
@@ -37,7 +39,7 @@ def narrow(records: Iterable[MemoryRecord], filter: MemoryFilter) -> list[Memory
     matching = [record for record in records if _matches(record, filter, now)]
     if filter.is_used is None:
         return matching
-    used = _find_used([record.id for record in matching])
+    used = _load_uses([record.id for record in matching])
     return [record for record in matching if (record.id in used) == filter.is_used]
 
 
@@ -67,8 +69,11 @@ def find_exclusion(record: MemoryRecord, query: SearchQuery, now: datetime) -> E
 def sort_records(records: Iterable[MemoryRecord], order: MemoryOrder) -> list[MemoryRecord]:
     """Sorted by what the order names, ids deciding between equals."""
     if order not in MEMORY_ORDERS:
-        raise InvalidFieldsError([FieldError("order", f"Must be one of: {', '.join(MEMORY_ORDERS)}")])
-    return sorted(records, key=lambda record: _read_place(record, order), reverse=order.startswith("-"))
+        raise InvalidFieldsError(
+            [FieldError("order", _("Must be one of: %(names)s") % {"names": ", ".join(MEMORY_ORDERS)})]
+        )
+    placed = zip(_read_places(records := list(records), order), records, strict=True)
+    return [record for _, record in sorted(placed, key=lambda pair: pair[0], reverse=order.startswith("-"))]
 
 
 def count_types(records: Iterable[MemoryRecord]) -> dict[str, int]:
@@ -86,26 +91,29 @@ def make_slice(records: Sequence[MemoryRecord], order: MemoryOrder, *, limit: in
     """What comes after the cursor in records that are sorted already, whether or not its memory is still there."""
     if after is not None:
         place, is_descending = _read_cursor(after, order), order.startswith("-")
-        places = ((record, _read_place(record, order)) for record in records)
-        records = [record for record, at in places if (at < place if is_descending else at > place)]
+        places = zip(_read_places(records, order), records, strict=True)
+        records = [record for at, record in places if (at < place if is_descending else at > place)]
     page = list(records[:limit])
     return MemorySlice(page, write_cursor(page[-1], order) if page and len(records) > limit else None)
 
 
 def write_cursor(record: MemoryRecord, order: MemoryOrder) -> str:
     """An opaque text that says where in that order the record stands."""
-    text = json.dumps([order, *_read_place(record, order)], separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps([order, *_read_places([record], order)[0]], separators=(",", ":"), ensure_ascii=False)
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _read_place(record: MemoryRecord, order: MemoryOrder) -> tuple[str, str]:
-    """As text, which sorts moments of one zone and one length as time does."""
+def _read_places(records: Sequence[MemoryRecord], order: MemoryOrder) -> list[tuple[str, str]]:
+    """As text, which sorts moments of one zone and one length as time does, and numbers of one length."""
     match order.removeprefix("-"):
         case "created":
-            return _write_moment(record.created_at), record.id
+            return [(_write_moment(record.created_at), record.id) for record in records]
         case "updated":
-            return _write_moment(record.updated_at), record.id
-    return record.key, record.id
+            return [(_write_moment(record.updated_at), record.id) for record in records]
+        case "used":
+            uses = _load_uses([record.id for record in records])
+            return [(uses.get(record.id, ""), record.id) for record in records]
+    return [(record.key, record.id) for record in records]
 
 
 def _read_cursor(cursor: str, order: MemoryOrder) -> tuple[str, str]:
@@ -150,12 +158,16 @@ def _is_in_state(expires_at: datetime | None, state: str | None, now: datetime) 
             return expires_at is not None and now < expires_at <= now + SOON
         case "expired":
             return expires_at is not None and expires_at <= now
-    raise InvalidFieldsError([FieldError("expiry", "Must be one of: never, active, soon, expired")])
+    raise InvalidFieldsError(
+        [FieldError("expiry", _("Must be one of: %(names)s") % {"names": "never, active, soon, expired"})]
+    )
 
 
-def _find_used(ids: Sequence[str]) -> set[str]:
-    used: set[str] = set()
+def _load_uses(ids: Sequence[str]) -> dict[str, str]:
+    """How often, and when last, chats have carried those that any has, as text that sorts."""
+    used: dict[str, str] = {}
     for start in range(0, len(ids), _IDS_AT_ONCE):
-        some = ids[start : start + _IDS_AT_ONCE]
-        used.update(MemoryUse.objects.filter(memory_uuid__in=some).values_list("memory_uuid", flat=True))
+        uses = MemoryUse.objects.filter(memory_uuid__in=ids[start : start + _IDS_AT_ONCE])
+        for id, count, at in uses.values_list("memory_uuid", "count", "last_injected_at"):
+            used[id] = f"{count:012d} {_write_moment(at)}"
     return used

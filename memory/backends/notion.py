@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from core.outbound import Deadline
+from core.words import gettext as _
 from memory.backends.base import BackendError
 from memory.backends.config_fields import BASE_URL, HEADERS, TIMEOUT, ConfigField, read_names
 from memory.backends.connection import Connection, Reply, encode_segment
@@ -28,8 +29,8 @@ class NotionBackend(RemoteBackend):
     display_name = "Notion"
     config_fields: ClassVar[tuple[ConfigField, ...]] = (
         BASE_URL,
-        ConfigField("apiKey", "secret", "The secret of the integration.", is_required=True),
-        ConfigField("databaseId", "text", "The id in the database's address.", is_required=True),
+        ConfigField("apiKey", "secret", _("The secret of the integration."), is_required=True),
+        ConfigField("databaseId", "text", _("The id in the database's address."), is_required=True),
         HEADERS,
         TIMEOUT,
     )
@@ -49,12 +50,12 @@ class NotionBackend(RemoteBackend):
         told = self._call("GET", self._database_path, deadline).read_json()
         schema = told.get("properties") if isinstance(told, Mapping) else None
         if not isinstance(schema, Mapping):
-            raise BackendError("Notion answered no database", code="backend_bad_answer")
+            raise BackendError(_("Notion answered no database"), code="backend_bad_answer")
         self._title = find_title(schema)
         for name, kind in PROPERTIES.items():
             if name in schema and schema[name].get("type") != kind:
-                told = f"The property {name} of the Notion database must be of the kind {kind}"
-                raise BackendError(told, code="backend_not_configured")
+                told = _("The property %(name)s of the Notion database must be of the kind %(kind)s")
+                raise BackendError(told % {"name": name, "kind": kind}, code="backend_not_configured")
         missing = [name for name in PROPERTIES if name not in schema]
         if missing:
             self._call("PATCH", self._database_path, deadline, {"properties": write_schema(missing)})
@@ -133,14 +134,15 @@ class NotionBackend(RemoteBackend):
             answer = self._call("POST", f"{self._database_path}/query", deadline, body).read_json()
             pages = answer.get("results") if isinstance(answer, Mapping) else None
             if not isinstance(pages, list):
-                raise BackendError("Notion answered no list of pages", code="backend_bad_answer")
+                raise BackendError(_("Notion answered no list of pages"), code="backend_bad_answer")
             records += [record for record in map(self._keep, pages) if record is not None]
             cursor = answer.get("next_cursor")
             if not (answer.get("has_more") and cursor):
                 return records
             if len(records) > MAX_MEMORIES:
                 raise BackendError(
-                    f"The Notion database holds more than the {MAX_MEMORIES} memories that can be gone through",
+                    _("The Notion database holds more than the %(count)d memories that can be gone through")
+                    % {"count": MAX_MEMORIES},
                     code="backend_too_large",
                 )
             body["start_cursor"] = cursor
@@ -167,7 +169,10 @@ class NotionBackend(RemoteBackend):
             if seconds > min(MAX_WAIT_SECONDS, deadline.seconds_left()):
                 break
             time.sleep(seconds)
-        raise BackendError("Notion has had too many requests (HTTP 429)", code="backend_rate_limited")
+        raise BackendError(
+            _("%(peer)s has had too many requests (HTTP %(status)d)") % {"peer": "Notion", "status": 429},
+            code="backend_rate_limited",
+        )
 
 
 def _write_condition(name: str, text: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from core.words import gettext as _
 from memory.backends.base import BackendError
 from memory.backends.drafts import claim_for_operator
 from memory.backends.narrowing import derive_memory_id
@@ -66,7 +67,7 @@ def read_page(page: Any, title: str) -> MemoryRecord | None:
     A page that a person has made has no id of ours: its own is taken, and its own times.
     """
     if not isinstance(page, Mapping) or not isinstance(page.get("properties"), Mapping):
-        raise BackendError("Notion answered a page that can't be read", code="backend_bad_answer")
+        raise BackendError(_("Notion answered a page that can't be read"), code="backend_bad_answer")
     properties, page_id = page["properties"], str(page.get("id") or "")
     content = _read_text(properties, "Content")
     if page.get("archived") is True or page.get("in_trash") is True or not (content and page_id):
@@ -103,7 +104,7 @@ def write_text(text: str) -> list[dict[str, Any]]:
     pieces = [{"type": "text", "text": {"content": piece}} for piece in split_text(text)]
     if len(pieces) > MAX_PIECES:
         raise BackendError(
-            f"Notion keeps at most {MAX_PIECES * MAX_PIECE_UNITS} characters in a property",
+            _("Notion keeps at most %(count)d characters in a property") % {"count": MAX_PIECES * MAX_PIECE_UNITS},
             code="backend_too_large",
             is_lasting=True,
         )
@@ -128,7 +129,7 @@ def find_title(schema: Mapping[str, Any]) -> str:
     for name, definition in schema.items():
         if isinstance(definition, Mapping) and definition.get("type") == "title":
             return str(name)
-    raise BackendError("The Notion database has no title property", code="backend_bad_answer")
+    raise BackendError(_("The Notion database has no title property"), code="backend_bad_answer")
 
 
 def _read_text(properties: Mapping[str, Any], name: str) -> str:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from core.outbound import Deadline
+from core.words import gettext as _
 from memory.backends.base import BackendError
 from memory.backends.config_fields import API_KEY, BASE_URL, TIMEOUT, ConfigField
 from memory.backends.connection import Connection, encode_segment
@@ -43,9 +44,9 @@ class ObsidianBackend(RemoteBackend):
     display_name = "Obsidian Vault"
     config_fields: ClassVar[tuple[ConfigField, ...]] = (
         BASE_URL,
-        ConfigField("apiKey", "secret", "The key that the plugin's settings show.", is_required=True),
+        ConfigField("apiKey", "secret", _("The key that the plugin's settings show."), is_required=True),
         TIMEOUT,
-        ConfigField("folder", "folder", "The folder of the vault.", default=DEFAULT_FOLDER),
+        ConfigField("folder", "folder", _("The folder of the vault."), default=DEFAULT_FOLDER),
     )
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -60,9 +61,9 @@ class ObsidianBackend(RemoteBackend):
     def check(self, deadline: Deadline) -> None:
         told = self._connection.request("GET", "/", deadline=deadline).read_json()
         if not isinstance(told, Mapping) or "authenticated" not in told:
-            raise BackendError("What answers there is not Obsidian's Local REST API", code="backend_bad_answer")
+            raise BackendError(_("What answers there is not Obsidian's Local REST API"), code="backend_bad_answer")
         if told["authenticated"] is not True:
-            raise BackendError("Obsidian refuses the key", code="backend_refused_key")
+            raise BackendError(_("Obsidian refuses the key"), code="backend_refused_key")
 
     def load(self, filter: MemoryFilter, deadline: Deadline) -> list[MemoryRecord]:
         # The owner stands in the front matter: spelled plainly, only notes that hold the text need to be sent.
@@ -168,7 +169,7 @@ class ObsidianBackend(RemoteBackend):
         )
         answer = reply.read_json()
         if not isinstance(answer, list):
-            raise BackendError("Obsidian answered no list of notes", code="backend_bad_answer")
+            raise BackendError(_("Obsidian answered no list of notes"), code="backend_bad_answer")
         found: dict[str, tuple[str, Note]] = {}
         for item in answer:
             path, note = _read_item(item)
@@ -177,7 +178,7 @@ class ObsidianBackend(RemoteBackend):
             twin = found.get(note.record.id)
             if twin is None or twin[1].record.updated_at < note.record.updated_at:
                 found[note.record.id] = (path, note)
-        for id, (path, _) in found.items():
+        for id, (path, _note) in found.items():
             self._remember(id, path)
         return list(found.values())
 
@@ -200,7 +201,7 @@ def _read_item(item: Any) -> tuple[str, Note | None]:
     result = item.get("result") if isinstance(item, Mapping) else None
     path = item.get("filename") if isinstance(item, Mapping) else None
     if not isinstance(path, str) or not isinstance(result, list) or len(result) != 2:
-        raise BackendError("Obsidian answered a note that can't be read", code="backend_bad_answer")
+        raise BackendError(_("Obsidian answered a note that can't be read"), code="backend_bad_answer")
     content, mtime = result
     return path, read_note(content, _read_mtime(mtime)) if isinstance(content, str) else None
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from core.errors import ConflictError
 from core.outbound import Deadline
+from core.words import gettext as _
 from memory.backends import narrowing
 from memory.backends.base import BackendError, BackendHealth, MemoryChanges
 from memory.backends.drafts import apply_changes, apply_draft
@@ -74,7 +75,8 @@ class RemoteBackend(ABC):
         if written is None:
             stored, written = None, self.write(apply_draft(draft, None, timezone.now()), None, deadline)
         if written is None:
-            raise BackendError(f"{self.display_name} did not keep the new memory", code="backend_bad_answer")
+            told = _("%(backend)s did not keep the new memory") % {"backend": self.display_name}
+            raise BackendError(told, code="backend_bad_answer")
         if stored is not None:
             self._note(stored)
         return written
@@ -93,7 +95,8 @@ class RemoteBackend(ABC):
         if changes.key and changes.key != stored.key:
             taken = self.find_key(stored.owner, changes.key, deadline)
             if taken is not None and taken.id != id:
-                raise ConflictError(f"another memory of this owner has the key {changes.key!r}", param="key")
+                told = _("another memory of this owner has the key %(key)r") % {"key": changes.key}
+                raise ConflictError(told, param="key")
         written = self.write(apply_changes(stored, changes, timezone.now()), stored, deadline)
         self._note(stored)
         return written

@@ -1,11 +1,8 @@
-"""Rows of the built-in backend narrowed by a `MemoryFilter` and put in order, and cursors into that order."""
+"""Rows of the built-in backend narrowed by a `MemoryFilter`."""
 
-import base64
-import json
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
-from operator import attrgetter
+from datetime import timedelta
 from typing import Any, Final
 
 import django_filters
@@ -14,14 +11,12 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from core.errors import FieldError, InvalidFieldsError
+from core.words import gettext as _
 from memory.models import Memory, MemoryQuerySet, MemoryUse
-from memory.records import EXPIRY_STATES, MEMORY_ORDERS, MemoryFilter, MemoryOrder, MemoryRecord
+from memory.records import EXPIRY_STATES, MemoryFilter
 
 # How far ahead `expiry=soon` looks.
 SOON: Final = timedelta(days=7)
-BROKEN_CURSOR: Final = "Is no cursor of this list; begin again without one"
-# What an order without its minus sign goes by: a column and an attribute of the record, which are called alike.
-_COLUMNS: Final = {"created": "created_at", "updated": "updated_at", "key": "key"}
 
 
 class _WholeTextField(forms.CharField):
@@ -73,7 +68,9 @@ def _write_expiry(state: str) -> Q:
             return Q(expires_at__gt=now, expires_at__lte=now + SOON)
         case "expired":
             return Q(expires_at__lte=now)
-    raise InvalidFieldsError([FieldError("expiry", f"Must be one of: {', '.join(EXPIRY_STATES)}")])
+    raise InvalidFieldsError(
+        [FieldError("expiry", _("Must be one of: %(names)s") % {"names": ", ".join(EXPIRY_STATES)})]
+    )
 
 
 def _write_indexed(is_indexed: bool) -> Q:
@@ -111,55 +108,3 @@ def select_matching(filter: MemoryFilter) -> MemoryQuerySet:
         raise InvalidFieldsError([FieldError(name, found[0]["message"]) for name, found in errors.items()])
     rows: MemoryQuerySet = narrowed.qs
     return rows
-
-
-def put_in_order(rows: MemoryQuerySet, order: MemoryOrder) -> MemoryQuerySet:
-    """The rows in that order, `memory_id` deciding between equals the same way."""
-    column, sign = _read_order(order)
-    return rows.order_by(f"{sign}{column}", f"{sign}memory_id")
-
-
-def skip_to(rows: MemoryQuerySet, cursor: str | None, order: MemoryOrder) -> MemoryQuerySet:
-    """Those of the rows that come after the cursor in that order; all without one.
-
-    Raises `InvalidFieldsError` for what is no cursor, or one of another order.
-    """
-    if cursor is None:
-        return rows
-    column, sign = _read_order(order)
-    value, memory_id = _read_cursor(cursor, order)
-    beyond = "lt" if sign else "gt"
-    # The first condition is implied by the others; it is what lets SQLite begin in the middle of the index.
-    return rows.filter(
-        Q(**{f"{column}__{beyond}e": value}),
-        Q(**{f"{column}__{beyond}": value}) | Q(**{f"memory_id__{beyond}": memory_id}),
-    )
-
-
-def write_cursor(record: MemoryRecord, order: MemoryOrder) -> str:
-    """The cursor that a list in that order goes on from after this memory. An opaque text for everybody else."""
-    value = attrgetter(_read_order(order)[0])(record)
-    told = value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
-    place = json.dumps([order, told, record.memory_id], separators=(",", ":"), ensure_ascii=False)
-    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
-
-
-def _read_order(order: MemoryOrder) -> tuple[str, str]:
-    """Return the column and "-" when the last comes first."""
-    if order not in MEMORY_ORDERS:
-        raise InvalidFieldsError([FieldError("order", f"Must be one of: {', '.join(MEMORY_ORDERS)}")])
-    return _COLUMNS[order.removeprefix("-")], "-" if order.startswith("-") else ""
-
-
-def _read_cursor(cursor: str, order: MemoryOrder) -> tuple[datetime | str, int]:
-    refusal = InvalidFieldsError([FieldError("cursor", BROKEN_CURSOR)])
-    try:
-        place = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
-        given_order, told, memory_id = place
-        told.encode()  # a broken surrogate could not be asked for
-        value = told if order.endswith("key") else datetime.fromisoformat(told).astimezone(UTC)
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise refusal from None
-    if given_order != order or type(memory_id) is not int or not 0 < memory_id < 2**63:
-        raise refusal
-    return value, memory_id

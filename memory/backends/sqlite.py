@@ -10,10 +10,12 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from core.errors import ConflictError
+from core.words import gettext as _
 from memory.backends.base import BackendHealth, MemoryChanges
 from memory.backends.drafts import merge_metadata
+from memory.backends.listing import load_after, load_page, write_cursor
 from memory.backends.mirroring import Touched, note_touched
-from memory.backends.selection import put_in_order, select_matching, skip_to, write_cursor
+from memory.backends.selection import select_matching
 from memory.models import Memory, MemoryQuerySet
 from memory.records import (
     DEFAULT_ORDER,
@@ -61,7 +63,8 @@ class SQLiteBackend:
             if changes.key:
                 taken = Memory.objects.owned_by(row.api_key_id).filter(key=changes.key).exclude(pk=row.pk)
                 if taken.exists():
-                    raise ConflictError(f"another memory of this owner has the key {changes.key!r}", param="key")
+                    told = _("another memory of this owner has the key %(key)r") % {"key": changes.key}
+                    raise ConflictError(told, param="key")
             before = touch(row)
             text_changed = _apply(row, changes)
             if text_changed:
@@ -97,16 +100,15 @@ class SQLiteBackend:
     def list(self, filter: MemoryFilter, *, limit: int, offset: int, order: MemoryOrder = DEFAULT_ORDER) -> MemoryPage:
         by_type = self.count(filter)
         total = sum(by_type.values())
-        records = load_records(put_in_order(select_matching(filter), order)[offset : offset + limit])
+        records = load_page(filter, order, limit=limit, offset=offset)
         has_more = bool(records) and offset + limit < total
         return MemoryPage(records, total, by_type, write_cursor(records[-1], order) if has_more else None)
 
     def scan(
         self, filter: MemoryFilter, *, limit: int, after: str | None, order: MemoryOrder = DEFAULT_ORDER
     ) -> MemorySlice:
-        rows = skip_to(select_matching(filter), after, order)
         # One more than is wanted tells whether anything comes after them.
-        records = load_records(put_in_order(rows, order)[: limit + 1])
+        records = load_after(filter, order, limit=limit + 1, after=after)
         has_more = len(records) > limit
         records = records[:limit]
         return MemorySlice(records, write_cursor(records[-1], order) if has_more and records else None)

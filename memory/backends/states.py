@@ -8,12 +8,13 @@ from typing import Any, Final
 from django.utils import timezone
 
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
 from memory.backends.base import BackendHealth
 from memory.backends.manager import MANAGER
 from memory.backends.routes import LOCAL, read_routes
 
 _SECTION: Final = Section(
-    "backend_health", (SettingField("health", "memoryBackendHealth", "object", {}, "The last checks, by backend."),)
+    "backend_health", (SettingField("health", "memoryBackendHealth", "object", {}, _("The last checks, by backend.")),)
 )
 
 

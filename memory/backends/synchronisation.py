@@ -7,6 +7,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
+from core.words import gettext as _
 from memory import queue
 from memory.backends.base import BackendError, MemoryBackend
 from memory.backends.manager import get_backend, get_primary
@@ -48,7 +49,7 @@ def mirror(payload: dict[str, Any]) -> None:
 
 def mirror_one(primary: MemoryBackend, fallback: MemoryBackend, touched: Touched) -> None:
     """Make what the fallback has of one memory what the primary has of it now."""
-    for _ in range(MAX_ROUNDS):
+    for _round in range(MAX_ROUNDS):
         record = primary.get(touched.id)
         if record is None:
             _forget(primary, fallback, touched)
@@ -58,7 +59,7 @@ def mirror_one(primary: MemoryBackend, fallback: MemoryBackend, touched: Touched
         # Two jobs may have crossed: whoever wrote last looks again whether that is still the truth.
         if after == record:
             return
-    raise BackendError("The memory is changed faster than it can be copied", code="backend_busy")
+    raise BackendError(_("The memory is changed faster than it can be copied"), code="backend_busy")
 
 
 def _put(primary: MemoryBackend, fallback: MemoryBackend, record: MemoryRecord, touched: Touched) -> None:

@@ -4,7 +4,7 @@ Rooms that keep something of an owner's stand in settings.ERASERS; those of memo
 """
 
 from memory.erasing.receipts import ErasedPlace, ErasePlan, EraseReceipt, PlaceCount
-from memory.erasing.runs import confirm_and_erase, erase, erase_again, plan_erase
+from memory.erasing.runs import confirm_and_erase, erase, erase_again, plan_erase, run_erasing, start_erase
 
 __all__ = [
     "ErasePlan",
@@ -15,4 +15,6 @@ __all__ = [
     "erase",
     "erase_again",
     "plan_erase",
+    "run_erasing",
+    "start_erase",
 ]

@@ -20,6 +20,10 @@ BATCH_ROWS: Final = 200
 MEMORIES: Final = "memories"
 
 
+def ignore(count: int) -> None:
+    """Nobody waits for it."""
+
+
 class Eraser(Protocol):
     """A place that keeps something of an owner's. Failures are raised as AppError, or what their room raises."""
 
@@ -33,9 +37,15 @@ class Eraser(Protocol):
 
 
 class Memories:
-    """The rows, and with them their words in the full-text index and their vectors."""
+    """The rows, and with them their words in the full-text index and their vectors.
+
+    `tell` is told of every batch how many they were.
+    """
 
     name = MEMORIES
+
+    def __init__(self, tell: Callable[[int], None] = ignore) -> None:
+        self._tell = tell
 
     def count(self, scope: EraseScope) -> int:
         return _select(scope).count()
@@ -44,6 +54,7 @@ class Memories:
         count = 0
         while deleted := delete_some(_select(scope), BATCH_ROWS):
             count += deleted
+            self._tell(deleted)
         # Without a row, too: of what was deleted long before, words may still be in there.
         upkeep.rewrite_fulltext_index()
         # What this process holds of them to search them quickly; other processes follow the table of changes.
@@ -74,9 +85,12 @@ class StrayVectors:
 
 
 class Archive:
-    """What compaction and corrections keep aside for an undo."""
+    """What compaction and corrections keep aside for an undo; `tell` as for the memories."""
 
     name = "undo archive"
+
+    def __init__(self, tell: Callable[[int], None] = ignore) -> None:
+        self._tell = tell
 
     def count(self, scope: EraseScope) -> int:
         return self._select(scope).count()
@@ -86,6 +100,7 @@ class Archive:
         while ids := list(self._select(scope).values_list("archive_id", flat=True)[:BATCH_ROWS]):
             MemoryArchive.objects.filter(archive_id__in=ids).delete()
             count += len(ids)
+            self._tell(len(ids))
         Compaction.objects.filter(originals__isnull=True, undone_at__isnull=True).delete()
         return count
 
@@ -133,6 +148,8 @@ def _strip(scope: EraseScope) -> Callable[[str, dict[str, Any]], dict[str, Any] 
             return None if is_meant else payload
         if name == queue.IMPORT:
             return None
+        if name in (queue.COMPACT, queue.COUNT_OLD) and scope.session_id is None:
+            return None if payload["owner"] == scope.owner else payload
         if name == queue.MIRROR_BACKEND and scope.session_id is None:
             # [id, owner, key]
             left = [memory for memory in payload["memories"] if memory[1] != scope.owner]

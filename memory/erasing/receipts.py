@@ -7,16 +7,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from core.words import gettext as _
 from memory.records import EraseScope
 
 # What an erasure leaves, and why. Told on every receipt.
 KEPT: Final = (
-    "the API key itself; revoke_api_key ends it",
-    "numbers of deleted memories, without anything they said: processes that hold an index follow them",
-    "backups and exports that were made before: delete them yourself",
-    "what a Qdrant or a backend that is not configured any more still holds: delete it there",
-    "what chat providers and embedding providers were sent: ask them",
-    "in the memory of other processes of this server, until they search for this owner again or are restarted",
+    _("the API key itself; revoke_api_key ends it"),
+    _("numbers of deleted memories, without anything they said: processes that hold an index follow them"),
+    _("backups and exports that were made before: delete them yourself"),
+    _("what a Qdrant or a backend that is not configured any more still holds: delete it there"),
+    _("what chat providers and embedding providers were sent: ask them"),
+    _("this receipt, for seven days, where a job has erased"),
+    _("in the memory of other processes of this server, until they search for this owner again or are restarted"),
 )
 
 
@@ -36,6 +38,11 @@ class ErasePlan:
     scope: EraseScope
     places: tuple[PlaceCount, ...]
     memories: int
+
+    @property
+    def things(self) -> int:
+        """How many things there are to erase, memories and all else."""
+        return sum(place.count for place in self.places)
 
 
 @dataclass(frozen=True, slots=True)

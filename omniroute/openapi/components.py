@@ -2,6 +2,7 @@
 
 from typing import Any, Final, get_args
 
+from memory.background import WORK_STATES
 from memory.records import MEMORY_TYPES, Tier
 from omniroute.openapi.description import (
     COUNT,
@@ -54,6 +55,22 @@ STATUS_WORDS: Final = {
     504: "A provider did not answer in time.",
 }
 
+JOB: Final[Schema] = record(
+    {
+        "job": record(
+            {
+                "id": TEXT,
+                "kind": TEXT,
+                "state": choice_of(*WORK_STATES),
+                "done": COUNT,
+                "total": COUNT,
+                "error": or_null(TEXT),
+                "createdAt": MOMENT,
+                "result": or_null(OBJECT),
+            }
+        )
+    }
+)
 DETAILS: Final = list_of(record({"field": TEXT, "message": TEXT}))
 ERROR: Final[Schema] = record(
     {

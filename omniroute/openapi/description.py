@@ -21,7 +21,8 @@ MEMORY_ID: Final[Schema] = {"type": "string", "format": "uuid"}
 class Description:
     """One operation. `body` and `query` are the serializers that read them, `answer` the schema of a 200.
 
-    `errors` are the statuses beside those that every operation may give. `answers` are further media types of a 200
+    With `is_left_to_jobs` there may be a 202 that tells the job. `errors` are the statuses beside those that every
+    operation may give. `answers` are further media types of a 200
     with their schemas; `raw_body` the media types of a body that no serializer reads.
     """
 
@@ -33,6 +34,7 @@ class Description:
     body: type[serializers.Serializer[Any]] | None = None
     query: type[serializers.Serializer[Any]] | None = None
     errors: tuple[int, ...] = ()
+    is_left_to_jobs: bool = False
     example: Any = None
     answers: dict[str, Schema] = field(default_factory=dict)
     raw_body: dict[str, Schema] = field(default_factory=dict)

@@ -5,13 +5,16 @@ from typing import Any, Final
 from drf_spectacular.openapi import AutoSchema
 from uritemplate import variables
 
-from omniroute.openapi.components import COMMON_ERRORS, SECURITY, STATUS_WORDS
+from omniroute.openapi.components import COMMON_ERRORS, JOB, SECURITY, STATUS_WORDS
 from omniroute.openapi.description import Description, Schema, refer
 from omniroute.openapi.fields import describe_field, describe_fields
 from omniroute.openapi.operations import DESCRIPTIONS
 
 JSON: Final = "application/json"
-PATH_PARAMETERS: Final[dict[str, Schema]] = {"memory_id": {"type": "string", "format": "uuid"}}
+PATH_PARAMETERS: Final[dict[str, Schema]] = {
+    "memory_id": {"type": "string", "format": "uuid"},
+    "job_id": {"type": "string", "format": "uuid"},
+}
 QUERY_TEXTS: Final = {
     "cursor": "`nextCursor` of an earlier answer with the same `order` and filters; wins over `offset` and `page`.",
     "expiry": "`soon` is within seven days; `active` is not expired.",
@@ -57,6 +60,8 @@ def build_responses(told: Description) -> dict[str, Any]:
     if told.example is not None and JSON in content:
         content[JSON]["example"] = told.example
     responses: dict[str, Any] = {"200": {"description": told.summary, "content": content}}
+    if told.is_left_to_jobs:
+        responses["202"] = {"description": "There is much to do: a job does it.", "content": {JSON: {"schema": JOB}}}
     for status in sorted({*COMMON_ERRORS, *told.errors}):
         responses[str(status)] = {
             "description": STATUS_WORDS[status],

@@ -154,5 +154,6 @@ MEMORIES: Final[dict[tuple[type[APIView], str], Description]] = {
         UNDONE,
         body=UndoBody,
         errors=(404, 409, *BACKEND_ERRORS),
+        is_left_to_jobs=True,
     ),
 }

@@ -8,7 +8,7 @@ from memory import transfer_views, undo_views
 from memory.backends.archive import Kind
 from memory.summarize_serializers import UndoBody
 from memory.transfer_serializers import EraseBody, ExportQuery, ImportQuery
-from omniroute.openapi.components import BACKEND_ERRORS, MEMORY_REF
+from omniroute.openapi.components import BACKEND_ERRORS, JOB, MEMORY_REF
 from omniroute.openapi.description import (
     COUNT,
     FLAG,
@@ -125,17 +125,29 @@ TRANSFER: Final[dict[tuple[type[APIView], str], Description]] = {
         "Undo an import, a compaction or a change made in the studio",
         UNDONE,
         "Memories are as they were, and what the change made is gone. Where something newer is in the way nothing is "
-        "changed; `force` keeps what is newer and undoes the rest.",
+        "changed; `force` keeps what is newer and undoes the rest. More than 2,000 memories are put back by a job.",
         body=UndoBody,
         errors=(404, 409, *BACKEND_ERRORS),
+        is_left_to_jobs=True,
+    ),
+    (undo_views.JobView, "GET"): Description(
+        "readJob",
+        TAG,
+        "How far a job is that a 202 has told",
+        JOB,
+        "`result` is what the door answers at once when there is little to do, null until `state` is `done`. A job is "
+        "told of for seven days.",
+        errors=(404,),
     ),
     (transfer_views.EraseView, "POST"): Description(
         "erase",
         TAG,
         "Erase a key or a session everywhere",
         ERASURE,
-        "`confirm` is the number of memories that a dry run tells. The receipt says what a second look has found.",
+        "`confirm` is the number of memories that a dry run tells. The receipt says what a second look has found. More "
+        "than 2,000 things are erased by a job.",
         body=EraseBody,
         errors=(409, *BACKEND_ERRORS),
+        is_left_to_jobs=True,
     ),
 }

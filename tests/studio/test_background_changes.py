@@ -14,9 +14,11 @@ from core.jobs.models import Job
 from core.jobs.queue import claim_next
 from memory import bulk_changes, corrections, services
 from memory.backends import archive
-from memory.models import Compaction, Memory
+from memory.backends.base import MemoryChanges
+from memory.models import Compaction, Memory, MemoryArchive
 from memory.records import MemoryDraft, MemoryFilter
-from studio.views import memories_bulk
+from memory.summarization import counting
+from studio.views import memories_bulk, memories_upkeep
 
 MEMORY = "/dashboard/memory"
 
@@ -87,7 +89,7 @@ def test_many_are_put_back_by_a_job_too(client):
     assert "Undoing in the background" in client.get(MEMORY).content.decode()
     do_jobs("memory.undo_change")
     assert Memory.objects.count() == 5
-    assert "Undone: the memories are as they were" in poll(client, undo_id).content.decode()
+    assert "Undone: 5 memories are as they were" in poll(client, undo_id).content.decode()
     assert "This was undone before" in client.post(f"{MEMORY}/undo/{undo_id}", follow=True).content.decode()
 
 
@@ -169,3 +171,117 @@ def test_many_are_retyped_with_as_many_queries_a_batch_as_few(django_assert_max_
         with django_assert_max_num_queries(len(asked)):
             assert corrections.retype(many, "semantic").count == 6
     assert set(Memory.objects.values_list("type", flat=True)) == {"semantic"}
+
+
+# --- wherever the operator is by then ---
+OTHER_PAGES = ["/dashboard/overview", "/dashboard/requests", "/dashboard/settings", f"{MEMORY}?tab=engine"]
+
+
+def read(client: Client, address: str) -> str:
+    return client.get(address).content.decode()
+
+
+@pytest.mark.parametrize("address", OTHER_PAGES)
+def test_the_end_of_a_change_is_told_once_on_the_next_page_whichever_it_is(client, address):
+    remember(5)
+    undo_id = delete_all(client)
+    assert "Deleted 5 memories" not in read(client, address)
+    do_jobs("memory.bulk_change")
+    page = read(client, address)
+    assert "Deleted 5 memories" in page
+    assert f"{MEMORY}/undo/{undo_id}" in page
+    assert "Deleted 5 memories" not in read(client, address)
+    assert "Deleted 5 memories" not in read(client, MEMORY)
+
+
+def test_a_page_that_stays_open_asks_for_the_end_while_there_is_one_to_come(client):
+    assert 'hx-get="/dashboard/work"' not in read(client, "/dashboard/overview")
+    remember(5)
+    undo_id = delete_all(client)
+    assert 'hx-get="/dashboard/work"' in read(client, "/dashboard/overview")
+    waiting = client.get("/dashboard/work", headers={"HX-Request": "true"})
+    assert 'hx-get="/dashboard/work"' in waiting.content.decode()
+    assert "HX-Trigger-After-Settle" not in waiting.headers
+    do_jobs("memory.bulk_change")
+    ended = client.get("/dashboard/work", headers={"HX-Request": "true"})
+    assert f"{MEMORY}/undo/{undo_id}" in ended.content.decode()
+    assert 'hx-get="/dashboard/work"' not in ended.content.decode()
+    assert ended.headers["HX-Trigger-After-Settle"] == "memories-changed"
+
+
+def test_the_line_above_the_list_and_another_page_do_not_both_tell_it(client):
+    remember(5)
+    undo_id = delete_all(client)
+    do_jobs("memory.bulk_change")
+    assert "Deleted 5 memories" in read(client, "/dashboard/overview")
+    line = poll(client, undo_id)
+    assert "Deleted 5 memories" not in line.content.decode()
+    assert line.headers["HX-Trigger-After-Settle"] == "memories-changed"
+
+
+def test_who_has_not_asked_for_it_is_told_only_where_it_is_watched(client):
+    remember(5)
+    undo_id = delete_all(client)
+    do_jobs("memory.bulk_change")
+    other = Client()
+    other.force_login(User.objects.create_superuser("colleague"))
+    assert "Deleted 5 memories" not in read(other, "/dashboard/overview")
+    assert "Deleted 5 memories" in poll(other, undo_id).content.decode()
+    assert "Deleted 5 memories" in read(client, "/dashboard/overview")
+
+
+def test_the_end_of_an_undo_and_what_was_newer_are_told_on_another_page(client):
+    remember(5)
+    undo_id = corrections.delete_matching(MemoryFilter(None)).undo_id
+    client.post(f"{MEMORY}/undo/{undo_id}", follow=True)
+    services.create(MemoryDraft("A", "k1", "somebody took the key"))
+    do_jobs("memory.undo_change")
+    page = read(client, "/dashboard/overview")
+    assert "Undone: 4 memories are as they were. 1 is newer and stays" in page
+
+
+def test_what_was_given_up_is_told_on_another_page(client):
+    remember(5)
+    delete_all(client)
+    Job.objects.filter(name="memory.bulk_change").update(state=Job.State.DEAD, error="the disk is full")
+    assert "given up after 0 of 5 memories" in read(client, "/dashboard/overview")
+    assert "given up" not in read(client, "/dashboard/overview")
+
+
+def test_a_page_asks_once_whether_there_is_something_to_tell(client, django_assert_num_queries):
+    client.get("/dashboard/settings")
+    with django_assert_num_queries(3):  # the session, the operator, what is untold
+        client.get("/dashboard/work", headers={"HX-Request": "true"})
+
+
+def test_the_end_of_a_compaction_is_told_on_another_page_with_its_undo(client, monkeypatch):
+    monkeypatch.setattr(counting, "AT_ONCE_THINGS", 3)
+    for number in range(6):
+        services.create(MemoryDraft("A", "", f"Deployment {number} went out. {'All was well and quiet. ' * 20}"))
+    Memory.objects.update(created_at=timezone.now() - timedelta(days=40))
+    client.post(f"{MEMORY}/compact", {"days": "30", "owner": ""}, follow=True)
+    assert 'hx-get="/dashboard/work"' in read(client, "/dashboard/overview")
+    do_jobs("memory.compact")
+    page = read(client, "/dashboard/overview")
+    assert "Compacted 6 memories into 1" in page
+    assert f"{MEMORY}/undo/{Compaction.objects.get().uuid}" in page
+
+
+# --- erasing what a list shows ---
+def test_many_are_erased_by_a_job_with_a_line_and_without_an_undo(client, monkeypatch):
+    monkeypatch.setattr(memories_upkeep, "AT_ONCE_THINGS", 3)
+    remember(5)
+    other = services.create(MemoryDraft("B", "other", "stays"))
+    corrections.edit(Memory.objects.get(key="k1").uuid, MemoryChanges(content="memory one"))
+    answer = client.post(f"{MEMORY}/erase", {"whole": "1", "q": "memory", "typed": "erase 5"}, follow=True)
+    assert "5 memories are being erased in the background" in answer.content.decode()
+    assert Memory.objects.count() == 6
+    page = read(client, MEMORY)
+    assert "Erasing in the background" in page
+    assert "it can be undone" not in page
+    do_jobs("memory.bulk_change")
+    assert list(Memory.objects.values_list("uuid", flat=True)) == [other.id]
+    assert not MemoryArchive.objects.exists()
+    told = read(client, "/dashboard/overview")
+    assert "Erased 5 memories for good" in told
+    assert f"{MEMORY}/undo/" not in told
