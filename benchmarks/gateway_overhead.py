@@ -111,7 +111,7 @@ def find_free_port() -> int:
 
 @contextmanager
 def run_stub() -> Iterator[str]:
-    command = [sys.executable, "tests/upstream_stub.py"]
+    command = [sys.executable, "-m", "tests.upstream_stub"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stub:
         assert stub.stdout is not None and stub.stdin is not None
         yield stub.stdout.readline().strip()

@@ -68,7 +68,7 @@ def run_process(*words: str, environment: dict[str, str], log: Path) -> Iterator
 
 @contextmanager
 def run_upstream() -> Iterator[str]:
-    words = [sys.executable, "tests/upstream_stub.py", "--words", "12"]
+    words = [sys.executable, "-m", "tests.upstream_stub", "--words", "12"]
     process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdin is not None
     try:

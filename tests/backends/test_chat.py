@@ -11,7 +11,8 @@ from tests.live_server import (  # noqa: F401
     session_upstream,
     upstream,
 )
-from tests.upstream_stub import UpstreamStub, chat_answer
+from tests.upstream_replies import chat_answer
+from tests.upstream_stub import UpstreamStub
 
 
 def test_a_chat_carries_what_the_vault_holds_and_goes_on_without_it_when_it_is_gone(

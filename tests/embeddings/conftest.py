@@ -6,12 +6,17 @@ from typing import Any
 
 import pytest
 
+from core.providers.configuration import ProviderChanges, save_provider
 from embeddings import remote
+from embeddings.base import EmbeddingConfig
 from embeddings.cache import get_cache
 from embeddings.failures import _FAILURES
 from embeddings.measurements import forget_dimensions
 from embeddings.standins import _REMEMBERED
 from embeddings.transformers import _FAILED_DOWNLOADS
+from tests.embeddings.configs import build_config
+from tests.embeddings.failing import KEY
+from tests.embeddings.model_hub import NAME, Hub
 from tests.embeddings.stub_api import StubApi
 from tests.embeddings.tiny_model import save_tiny_model
 
@@ -35,6 +40,19 @@ def api() -> Iterator[StubApi]:
 
 
 @pytest.fixture
+def custom(api: StubApi) -> EmbeddingConfig:
+    """The API at an address of the operator's own."""
+    return build_config(custom=api.url, custom_model="m")
+
+
+@pytest.fixture
+def keyed(api: StubApi, db: None) -> EmbeddingConfig:
+    """The API as a provider that takes a key."""
+    save_provider("home", ProviderChanges(base_url=f"{api.url}/v1", api_key=KEY))
+    return build_config(provider_model="home/m")
+
+
+@pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses between tries, which are not made."""
     made: list[float] = []
@@ -46,3 +64,18 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def tiny_model(tmp_path: Path) -> Path:
     """A static model of a handful of words."""
     return save_tiny_model(tmp_path / "tiny-model")
+
+
+@pytest.fixture
+def wanted_model(settings: Any) -> None:
+    """The static model that the settings name: one that has to be fetched."""
+    settings.MEMORY_STATIC_MODEL = NAME
+
+
+@pytest.fixture
+def hub(settings: Any, tmp_path: Path) -> Iterator[Hub]:
+    """A hub that has a model of a handful of words."""
+    with Hub(save_tiny_model(tmp_path / "served")) as served:
+        settings.HF_HUB_ENDPOINT = served.url
+        settings.HF_HUB_OFFLINE = False
+        yield served

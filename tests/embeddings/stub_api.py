@@ -6,10 +6,12 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import numpy as np
+
+from tests.embeddings.loopback import LoopbackServer
 
 WIDTH = 8
 
@@ -66,34 +68,23 @@ def answer_normally(asked: Asked) -> Reply:
                  else openai_reply(asked.texts))  # fmt: skip
 
 
-class StubApi:
+def reply(**fields: Any) -> Callable[[Asked], Reply]:
+    """The same reply to every request."""
+    return lambda asked: Reply(**fields)
+
+
+class StubApi(LoopbackServer):
     """Use as a context manager. `answer` may be replaced at any time; `asked` lists the requests so far."""
 
     def __init__(self, answer: Callable[[Asked], Reply] = answer_normally) -> None:
         self.answer = answer
         self.asked: list[Asked] = []
         self.is_closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._build_handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-
-    def __enter__(self) -> "StubApi":
-        self._thread.start()
-        return self
+        super().__init__(self._build_handler())
 
     def __exit__(self, *_: object) -> None:
         self.is_closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    @property
-    def port(self) -> int:
-        return self._server.server_address[1]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        super().__exit__()
 
     def _build_handler(self) -> type[BaseHTTPRequestHandler]:
         stub = self

@@ -1,13 +1,17 @@
-"""Rows of the log of requests, made without a chat."""
+"""Rows of the log of requests, made without a chat, and memories that they carry."""
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
 from gateway.models import RequestLog
 from gateway.recording import FinishedCall, RequestRecorder
+from memory import services
+from memory.records import MemoryDraft
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 def make_call(**fields: Any) -> FinishedCall:
@@ -55,3 +59,12 @@ def write_many(count: int, *, newest_at: datetime, **fields: Any) -> list[str]:
     calls = [make_call(arrived_at=moment, **fields) for moment in moments]
     write_calls(*calls)
     return [call.request_id for call in calls]
+
+
+def remember(owner: str = "A", session: str = "s", key: str = "tea") -> str:
+    return services.create(MemoryDraft(owner, key, f"likes {key}", session_id=session)).id
+
+
+def carry(*memory_ids: str) -> dict[str, Any]:
+    """The fields of a call whose prompt held these memories."""
+    return {"carried": tuple((memory_id, 0.5, 7) for memory_id in memory_ids), "memory_tokens": 7 * len(memory_ids)}

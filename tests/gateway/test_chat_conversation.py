@@ -7,7 +7,8 @@ import pytest
 from openai import APIError, OpenAI
 
 from tests.live_server import Key, LiveServer
-from tests.upstream_stub import Reset, UpstreamStub, chat_answer, delta_event, json_reply, sse_reply, stream_reply
+from tests.upstream_replies import Reset, chat_answer, delta_event, json_reply, sse_reply, stream_reply
+from tests.upstream_stub import UpstreamStub
 
 
 def connect(server: LiveServer, key: Key) -> OpenAI:

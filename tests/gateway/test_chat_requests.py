@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from tests.live_server import Key, LiveServer, build_chat
-from tests.upstream_stub import UpstreamStub, body_reply, chat_answer, json_reply
+from tests.upstream_replies import body_reply, chat_answer, json_reply
+from tests.upstream_stub import UpstreamStub
 
 CHAT = "/v1/chat/completions"
 

@@ -171,6 +171,10 @@ def answer(content: Any, **others: Any) -> dict[str, Any]:
         ([], ""),
         (answer("tea", error={"message": "x"}), ""),
         (answer("a\0b \ud83d c"), "ab  c"),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "tool_use"}, {"type": "text", "text": "b"}]}, "a\nb"),
+        ({"output_text": "a"}, "a"),
+        ({**answer("first"), "content": [{"type": "text", "text": "x"}], "output_text": "y"}, "first"),
+        ({"content": "loose", "output_text": ["y"]}, ""),
     ],
 )
 def test_the_first_choice_of_an_answer_is_read(body: Any, text: str) -> None:

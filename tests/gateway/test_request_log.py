@@ -9,16 +9,8 @@ import pytest
 from logged_calls import ask, read_calls, read_links
 
 from tests.live_server import Key, LiveServer, build_chat, wait_until
-from tests.upstream_stub import (
-    Reset,
-    UpstreamStub,
-    chat_answer,
-    delta_event,
-    json_reply,
-    never_answer,
-    sse_reply,
-    stream_reply,
-)
+from tests.upstream_replies import Reset, chat_answer, delta_event, json_reply, never_answer, sse_reply, stream_reply
+from tests.upstream_stub import UpstreamStub
 
 CHAT = "/v1/chat/completions"
 SECRET = "the-provider-says-sk-live-0815"

@@ -21,6 +21,15 @@ def assert_every_fact_once(server, answered):
     assert not [fact for fact, count in contents.items() if count > 1], "a fact is there twice"
 
 
+def check_nothing_is_lost(server, load, hits):
+    """After the kills, of which `hits` met a job in hand."""
+    wait_until_done(server)
+    assert_every_fact_once(server, load.answered)
+    assert not load.refusals
+    print(f"{KILLS} kills, {hits} jobs in hand at them, {len(load.answered)} facts")
+    assert hits, "no kill came in the middle of a job"
+
+
 def open_ears(server):
     """Memory on, but nothing injected: what is tested is learning."""
     server.change_settings(enabled=True, injectionEnabled=False)
@@ -38,11 +47,7 @@ def test_the_server_is_killed_twenty_times_in_the_middle_and_every_fact_is_found
             server.kill()
             hits += count_jobs(server, "running")
             server.start()
-    wait_until_done(server)
-    assert_every_fact_once(server, load.answered)
-    assert not load.refusals
-    print(f"{KILLS} kills, {hits} jobs in hand at them, {len(load.answered)} facts")
-    assert hits, "no kill came in the middle of a job"
+    check_nothing_is_lost(server, load, hits)
 
 
 def test_workers_server_and_redis_are_killed_in_turn_and_every_fact_is_found_once(
@@ -80,9 +85,5 @@ def test_workers_server_and_redis_are_killed_in_turn_and_every_fact_is_found_onc
             for restart in restarts.get(number, ()):
                 restart()
             worker.start()
-    wait_until_done(server)
-    assert_every_fact_once(server, load.answered)
-    assert not load.refusals
-    print(f"{KILLS} kills, {hits} jobs in hand at them, {len(load.answered)} facts")
-    assert hits, "no kill came in the middle of a job"
+    check_nothing_is_lost(server, load, hits)
     assert (worker.stop(), beat.stop()) == (0, 0)

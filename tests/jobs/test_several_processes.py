@@ -2,65 +2,25 @@
 
 import itertools
 import json
-import random
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
-from celery import Celery
 from chat_load import ChatLoad
-from job_processes import LOAD_SECONDS, Command, RedisServer, count_jobs, list_all_memories, query, wait_until_done
+from foreign_writers import FILL, WRITE, hold_write_lock, start_command
+from job_processes import LOAD_SECONDS, RedisServer, count_jobs, list_all_memories, query, wait_until_done
+from rest_load import RestLoad
+from server_cluster import SERVERS, Cluster, count_vectors
 
-from core.db.sqlite.driver import DRIVER
-from tests.live_server import ROOT, Key, LiveServer, wait_until
-from tests.upstream_stub import chat_answer, json_reply
+from tests.live_server import Key, wait_until
+from tests.upstream_replies import chat_answer, json_reply
 
 pytestmark = pytest.mark.slow
-SERVERS = 4
+
 # What a person waits for before they think that a page hangs.
 SLOW_SECONDS = 2.0
-
-
-class Cluster:
-    """Several servers on one data folder, a worker with four processes, a beat and their Redis."""
-
-    def __init__(self, first: LiveServer, redis: RedisServer, upstream) -> None:
-        self.first = first
-        self.redis = redis
-        self.upstream = upstream
-        self._logs_read = [0, 0, 0]
-        environment = {"REDIS_URL": redis.url, "MEMORY_STATIC_MODEL": "bundled"}
-        others = [LiveServer(first.data_dir, environment) for _ in range(SERVERS - 1)]
-        self.servers = [first, *(other.start() for other in others)]
-        self.worker = Command(first, ["worker", "--concurrency=4"], {}).start()
-        self.beat = Command(first, ["beat"], {}).start()
-
-    def stop(self) -> None:
-        self.worker.kill()
-        self.beat.kill()
-        for server in self.servers:
-            server.close()
-        self.redis.stop()
-
-    def read_logs(self) -> str:
-        """What all processes logged since the last call."""
-        texts = [process.log_text for process in (self.first, self.worker, self.beat)]
-        new = [text[seen:] for text, seen in zip(texts, self._logs_read, strict=True)]
-        self._logs_read = [len(text) for text in texts]
-        return "".join(new)
-
-    def send_again(self) -> None:
-        """Deliver a message for every row there ever was."""
-        ids = [row[0] for row in query(self.first, "SELECT id FROM jobs")]
-        app = Celery("sender", broker=self.redis.url)
-        for job_id in ids:
-            app.send_task("jobs.run", args=[job_id], queue="omniroute", ignore_result=True)
-        app.close()
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +43,6 @@ def settled(cluster):
     )
     wait_until_done(cluster.first)
     cluster.read_logs()
-
-
-def count_vectors(server: LiveServer) -> int:
-    [(table,)] = query(server, "SELECT table_name FROM memory_vec_meta WHERE state = 'active'")
-    return int(query(server, f"SELECT count(*) FROM {table}_rowids")[0][0])
 
 
 def test_rw_086_a_job_never_outruns_or_outlives_its_row(cluster):
@@ -136,70 +91,6 @@ def test_rw_086_a_job_never_outruns_or_outlives_its_row(cluster):
         assert word not in logs
 
 
-def hold_write_lock(server: LiveServer, seconds: float) -> None:
-    """Another program on this machine that writes for a while."""
-    connection = DRIVER.dbapi.connect(str(server.data_dir / "storage.sqlite"), timeout=30, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    time.sleep(seconds)
-    connection.execute("ROLLBACK")
-    connection.close()
-
-
-class RestLoad:
-    """Clients that write, read and reindex through all servers for as long as it lasts."""
-
-    def __init__(self, cluster: Cluster, key: Key, seconds: float) -> None:
-        self.cluster, self.key = cluster, key
-        self.ids: set[str] = set()
-        self.faults: list[str] = []
-        self.read_seconds: list[float] = []
-        self._seconds = seconds
-        self._over_at = 0.0
-        self._numbers = itertools.count()
-        self._servers = itertools.cycle(cluster.servers)
-
-    def run(self) -> None:
-        self._over_at = time.monotonic() + self._seconds
-        jobs = [self._post] * 20 + [self._list, self._reindex, self._summarize]
-        with ThreadPoolExecutor(len(jobs)) as pool:
-            for future in [pool.submit(self._repeat, job) for job in jobs]:
-                future.result()
-
-    def _repeat(self, job) -> None:
-        server = next(self._servers)
-        headers = {"Authorization": f"Bearer {server.management_key}"}
-        with httpx.Client(base_url=server.base_url, headers=headers, timeout=60, trust_env=False) as client:
-            while time.monotonic() < self._over_at:
-                job(client)
-
-    def _post(self, client: httpx.Client) -> None:
-        number = next(self._numbers)
-        name = f"shared{number % 7}" if number % 3 == 0 else f"own{number}"
-        body = {"apiKeyId": self.key.id, "key": name, "content": f"written as number {number}"}
-        answer = self._keep(client.post("/api/memory", json=body))
-        if answer.status_code == 200:
-            self.ids.add(answer.json()["id"])
-
-    def _list(self, client: httpx.Client) -> None:
-        started = time.monotonic()
-        self._keep(client.get("/api/memory", params={"apiKeyId": self.key.id, "page": random.randint(1, 5)}))
-        self.read_seconds.append(time.monotonic() - started)
-        time.sleep(0.02)
-
-    def _reindex(self, client: httpx.Client) -> None:
-        self._keep(client.post("/api/memory/reindex", json={"force": True}))
-        time.sleep(2)
-
-    def _summarize(self, client: httpx.Client) -> None:
-        self._keep(client.post("/api/memory/summarize", json={"olderThanDays": 30, "apiKeyId": "old-timer"}))
-        time.sleep(1)
-
-    def _keep(self, answer: httpx.Response) -> httpx.Response:
-        if answer.status_code != 200:
-            self.faults.append(f"{answer.status_code} {answer.text}")
-        return answer
-
-
 def test_rw_088_many_processes_write_at_once_and_nothing_is_locked_or_lost(cluster):
     server = cluster.first
     rest, chat_key = RestLoad(cluster, server.take_key(), max(LOAD_SECONDS, 14)), server.take_key()
@@ -236,45 +127,6 @@ def test_rw_088_many_processes_write_at_once_and_nothing_is_locked_or_lost(clust
         assert word not in logs
     slowest = sorted(rest.read_seconds)[int(len(rest.read_seconds) * 0.95)]
     assert slowest < SLOW_SECONDS, "reads waited for writers"
-
-
-# What an import does: many rows, one transaction each.
-FILL = """
-from datetime import timedelta
-from django.utils import timezone
-from memory import services
-from memory.models import Memory
-from memory.records import MemoryDraft
-for number in range({count}):
-    record = services.create(MemoryDraft("{owner}", "row %d" % number, "row number %d of an import" % number))
-    if {days}:
-        Memory.objects.filter(uuid=record.id).update(created_at=timezone.now() - timedelta(days={days}))
-"""
-
-
-def start_command(server: LiveServer, code: str) -> subprocess.Popen[str]:
-    words = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
-    return subprocess.Popen(words, cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, text=True)
-
-
-WRITE = """
-import json, time, sys
-from django.db import DatabaseError, connection
-from memory import services
-from memory.records import MemoryDraft
-with connection.cursor() as cursor:
-    cursor.execute("PRAGMA busy_timeout")
-    busy_ms = cursor.fetchone()[0]
-ids, errors, over_at, number = [], [], time.monotonic() + {seconds}, 0
-while time.monotonic() < over_at:
-    number += 1
-    for key in ("own-{name}-%d" % number, "shared-%d" % (number % 5)):
-        try:
-            ids.append(services.create(MemoryDraft("writers", key, "{name} wrote %d" % number)).id)
-        except DatabaseError as error:
-            errors.append(str(error))
-print(json.dumps({{"ids": ids, "errors": errors, "count": number, "busy_ms": busy_ms}}))
-"""
 
 
 def test_four_writing_processes_lose_nothing_and_are_never_locked_out(cluster):

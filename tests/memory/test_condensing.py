@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.condensing import MAX_SENTENCE_CHARACTERS, condense_line, find_cut, split_sentences, take_sentences
+from memory.condensing import (
+    MAX_SENTENCE_CHARACTERS,
+    condense,
+    condense_line,
+    find_cut,
+    split_sentences,
+    take_sentences,
+)
 
 PROSE = st.lists(
     st.sampled_from(
@@ -123,3 +130,15 @@ def test_a_line_is_one_line_within_its_bound_and_never_longer_than_its_source(te
     assert folded.startswith((line, line.removesuffix("…").rstrip()))
     assert bool(line) == bool(folded)
     line.encode()
+
+
+@given(TEXTS, st.integers(1, 4), st.integers(2, 300), st.data())
+@settings(deadline=None)
+def test_a_line_that_fits_tighter_bounds_is_the_line_that_these_give(text, sentences, most, data):
+    line = condense(text, max_sentences=sentences, max_characters=most)
+    tighter = {
+        "max_sentences": data.draw(st.integers(1, sentences)),
+        "max_characters": data.draw(st.integers(min(2, most), most)),
+    }
+    if line.fits(**tighter):
+        assert condense_line(text, **tighter) == line.text

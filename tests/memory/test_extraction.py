@@ -53,7 +53,10 @@ def test_rw_001_a_typographic_apostrophe_reads_like_a_straight_one(apostrophe: s
     straight = "I'll use Redis for caching. I don't like tabs."
     expected = [(fact.memory_type, fact.key, fact.content) for fact in extract_facts(straight)]
     curly = extract_facts(straight.replace("'", apostrophe))
-    assert len(expected) == 2
+    assert expected == [
+        ("episodic", "decision:redis_for_caching", "Redis for caching"),
+        ("factual", "preference:tabs", "tabs"),
+    ]
     assert [(fact.memory_type, fact.key, fact.content) for fact in curly] == expected
 
 

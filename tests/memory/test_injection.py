@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.injection import build_memory_block, inject_memories
+from tests.chat_messages import said
 
 LINES = ["I prefer dark mode", "Postgres for this project"]
 BLOCK = "Memory context: I prefer dark mode\nPostgres for this project"
@@ -17,10 +18,6 @@ EPHEMERAL = {"type": "ephemeral"}
 
 def chat(*messages: Any, **others: Any) -> dict[str, Any]:
     return {"model": "m", "messages": list(messages), **others}
-
-
-def said(role: str, content: Any, **others: Any) -> dict[str, Any]:
-    return {"role": role, "content": content, **others}
 
 
 # --- the block ---

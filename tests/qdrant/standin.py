@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from qdrant_client import QdrantClient, models
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +27,16 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.live_server import find_free_port, wait_until
+from tests.qdrant.local_mode import (
+    change_aliases,
+    change_points,
+    count_points,
+    create_collection,
+    delete_points,
+    dump,
+    scroll_points,
+    upsert_points,
+)
 
 Scope, Receive, Send = Any, Any, Any
 
@@ -152,7 +162,7 @@ class QdrantStandIn:
                 is_missing = "not found" in str(error).lower()
                 body = {"status": {"error": str(error)}, "time": 0.0}
                 return JSONResponse(body, 404 if is_missing else 400)
-        return JSONResponse({"result": _dump(result), "status": "ok", "time": 0.001})
+        return JSONResponse({"result": dump(result), "status": "ok", "time": 0.001})
 
     def describe(self, name: str, client: QdrantClient) -> Any:
         info = client.get_collection(name)
@@ -204,10 +214,6 @@ class _Gate:
         await self._app(scope, replay, send)
 
 
-def _dump(result: Any) -> Any:
-    return TypeAdapter(Any).dump_python(result, mode="json")
-
-
 def _build_routes(standin: QdrantStandIn) -> list[Route]:
     def route(path: str, method: str, work: Callable[[QdrantClient, str, Any], Any]) -> Route:
         async def answer(request: Request) -> Response:
@@ -225,69 +231,25 @@ def _build_routes(standin: QdrantStandIn) -> list[Route]:
         Route("/readyz", ready),
         route("/collections", "GET", lambda client, name, body: client.get_collections()),
         route("/aliases", "GET", lambda client, name, body: client.get_aliases()),
-        route("/collections/aliases", "POST", _change_aliases),
+        route("/collections/aliases", "POST", change_aliases),
         route(collection, "GET", lambda client, name, body: standin.describe(name, client)),
-        route(collection, "PUT", _create),
+        route(collection, "PUT", create_collection),
         route(collection, "PATCH", lambda client, name, body: bool(client.get_collection(name))),
         route(collection, "DELETE", lambda client, name, body: client.delete_collection(name)),
         route(f"{collection}/index", "PUT", lambda client, name, body: _index(standin, client, name, body)),
-        route(f"{collection}/points", "PUT", _upsert),
-        route(f"{collection}/points/batch", "POST", _batch),
-        route(f"{collection}/points/delete", "POST", _delete),
+        route(f"{collection}/points", "PUT", upsert_points),
+        route(f"{collection}/points/batch", "POST", change_points),
+        route(f"{collection}/points/delete", "POST", delete_points),
         route(f"{collection}/points/query", "POST", lambda client, name, body: _query(standin, client, name, body)),
-        route(f"{collection}/points/count", "POST", _count),
-        route(f"{collection}/points/scroll", "POST", _scroll),
+        route(f"{collection}/points/count", "POST", count_points),
+        route(f"{collection}/points/scroll", "POST", scroll_points),
     ]
-
-
-def _change_aliases(client: QdrantClient, name: str, body: Any) -> Any:
-    actions = models.ChangeAliasesOperation(**body).actions
-    taken = {item.name for item in client.get_collections().collections}
-    for action in actions:
-        created = getattr(action, "create_alias", None)
-        if created is not None and created.alias_name in taken:
-            raise ValueError(f"collection {created.alias_name} already exists")
-    return client.update_collection_aliases(actions)
-
-
-def _create(client: QdrantClient, name: str, body: Any) -> Any:
-    config = models.CreateCollection(**body)
-    return client.create_collection(name, vectors_config=config.vectors, quantization_config=config.quantization_config)
 
 
 def _index(standin: QdrantStandIn, client: QdrantClient, name: str, body: Any) -> Any:
     client.get_collection(name)
     asked = models.CreateFieldIndex(**body)
     return standin.note_index(name, asked.field_name, asked.field_schema)
-
-
-def _upsert(client: QdrantClient, name: str, body: Any) -> Any:
-    points = models.PointsList(**body).points
-    vectors = client.get_collection(name).config.params.vectors
-    for point in points:
-        pairs = point.vector.items() if isinstance(point.vector, dict) else [("", point.vector)]
-        for vector_name, vector in pairs:
-            if isinstance(vectors, dict) != bool(vector_name) or (vector_name and vector_name not in vectors):
-                raise ValueError(f"Wrong input: vector name {vector_name!r}")
-            width = (vectors[vector_name] if vector_name else vectors).size
-            if len(vector) != width:
-                raise ValueError(f"Wrong input: Vector dimension error: expected dim: {width}, got {len(vector)}")
-    return client.upsert(name, points)
-
-
-def _batch(client: QdrantClient, name: str, body: Any) -> Any:
-    steps = models.UpdateOperations(**body).operations
-    known = {str(row.id) for row in client.scroll(name, limit=10_000, with_payload=False)[0]}
-    for step in steps:
-        changed = getattr(step, "overwrite_payload", None)
-        if changed is not None and not set(map(str, changed.points)) <= known:
-            raise ValueError("No point with id found")
-    return client.batch_update_points(name, steps)
-
-
-def _delete(client: QdrantClient, name: str, body: Any) -> Any:
-    kind = models.PointIdsList if "points" in body else models.FilterSelector
-    return client.delete(name, kind(**body))
 
 
 def _query(standin: QdrantStandIn, client: QdrantClient, name: str, body: Any) -> Any:
@@ -301,19 +263,7 @@ def _query(standin: QdrantStandIn, client: QdrantClient, name: str, body: Any) -
         with_payload=asked.with_payload or False,
         search_params=asked.params,
     )
-    return {"points": [*standin.strays, *(_dump(point) for point in found.points)]}
-
-
-def _count(client: QdrantClient, name: str, body: Any) -> Any:
-    return client.count(name, count_filter=models.CountRequest(**body).filter, exact=True)
-
-
-def _scroll(client: QdrantClient, name: str, body: Any) -> Any:
-    asked = models.ScrollRequest(**body)
-    rows, following = client.scroll(
-        name, scroll_filter=asked.filter, limit=asked.limit or 10, offset=asked.offset, with_payload=asked.with_payload
-    )
-    return {"points": [_dump(row) for row in rows], "next_page_offset": following}
+    return {"points": [*standin.strays, *(dump(point) for point in found.points)]}
 
 
 def stray(point_id: str, score: float = 0.99) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from rest_api import Api
 
 from core.accounts.keys import create_api_key, revoke_keys
 from core.models import Setting
+from core.providers.configuration import ProviderChanges, save_provider
 from memory.models import Memory
+from omniroute.openapi.document import build_document
 
 pytestmark = pytest.mark.django_db
 
@@ -106,6 +108,7 @@ def test_a_staff_session_needs_the_form_token_to_change_things(stored: dict[str,
     for content_type in ("application/json", "text/plain", "multipart/form-data; boundary=x", ""):
         refused = browser.generic("POST", "/api/memory", '{"key":"k2","content":"c"}', content_type=content_type)
         assert (refused.status_code, refused["content-type"]) == (403, "application/json"), content_type
+        assert refused.json()["error"]["code"] == "csrf_failed"
     assert browser.put("/api/settings/memory", {"enabled": True}, content_type="application/json").status_code == 403
     browser.get("/admin/login/")
     browser.cookies["csrftoken"] = "t" * 32
@@ -132,3 +135,22 @@ def test_rw_075_a_failure_shows_neither_traceback_nor_settings(api: Api, setting
     }
     for forbidden in ("LEAKME", "Traceback", "/srv/", "RuntimeError"):
         assert forbidden not in text
+
+
+@pytest.mark.usefixtures("fresh_engine")
+def test_rw_075_no_answer_to_a_manager_holds_a_stored_secret(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    secret = "sk-test-LEAKME"
+    save_provider("openai", ProviderChanges(base_url="http://127.0.0.1:9", api_key=secret))
+    assert api.put("/api/settings/qdrant", {"host": "127.0.0.1", "port": 9, "apiKey": secret}).status_code == 200
+    backend = {"baseUrl": "http://127.0.0.1:9", "apiKey": secret, "headers": {"x-api-key": secret}}
+    assert api.put("/api/settings/memory", {"backendConfigs": {"generic": backend}}).status_code == 200
+    memory = api.remember(content="private words")
+    paths = [path for path, methods in build_document()["paths"].items() if "get" in methods and "/api/" in path]
+    assert len(paths) > 12
+    for path in paths:
+        answer = api.get(path.replace("{memory_id}", memory["id"]))
+        assert "LEAKME" not in answer.getvalue().decode(), path
+    for path in ("/api/settings/qdrant/search", "/api/memory/retrieve-preview"):
+        assert "LEAKME" not in api.post(path, {"query": "private"}).getvalue().decode(), path
+    assert "LEAKME" not in caplog.text

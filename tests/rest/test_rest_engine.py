@@ -1,35 +1,21 @@
-"""GET engine-status and embedding-providers, POST reindex: what works, what does not, and what to do about it."""
+"""GET engine-status and embedding-providers: what works, what does not, and what to do about it."""
 
 from typing import Any
 
 import pytest
 from django.db import connection
-from rest_api import Api, fields_of
+from engine_reports import REINDEX, SETTINGS, STATUS, ask_reindex, read_status
+from rest_api import Api
 
-from core.jobs.models import Job
 from core.providers.configuration import ProviderChanges, save_provider
 from core.providers.registry import PROVIDERS
 from embeddings import base
-from memory import queue
-from memory.models import Memory, VectorIndex
+from embeddings.failures import _FAILURES
+from memory.indexing import prepare_target
 from tests.embeddings.stub_api import Reply, StubApi
 from tests.engine import do_jobs, use_embedding_server, use_static_model
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fresh_engine")]
-
-STATUS, REINDEX, SETTINGS = "/api/memory/engine-status", "/api/memory/reindex", "/api/settings/memory"
-
-
-def read_status(api: Api) -> dict[str, Any]:
-    answer = api.get(STATUS)
-    assert answer.status_code == 200, answer.content
-    return dict(answer.json())
-
-
-def ask_reindex(api: Api, body: Any = b"") -> dict[str, Any]:
-    answer = api.post(REINDEX, body)
-    assert answer.status_code == 200, answer.content
-    return dict(answer.json())
 
 
 # --- engine-status ---
@@ -130,8 +116,6 @@ def test_another_process_tells_of_an_outage_too(api: Api, embedding_api: StubApi
     embedding_api.answer = lambda asked: Reply({}, status=403)
     api.remember(content="tea")
     do_jobs()
-    from embeddings.failures import _FAILURES
-
     _FAILURES.clear()  # what only the process knows that met it
     told = read_status(api)
     assert told["embedding"]["available"] is False
@@ -146,8 +130,6 @@ def test_a_change_of_the_model_shows_both_indexes(api: Api, embedding_api: StubA
     embedding_api.answer = lambda asked: Reply({}, status=500)
     body = {"embeddingSource": "remote", "customBaseUrl": embedding_api.url, "customModelId": "m"}
     assert api.put(SETTINGS, body).status_code == 200
-    from memory.indexing import prepare_target
-
     prepare_target()
     store = read_status(api)["vectorStore"]
     assert store["active"]["signature"].startswith("static:")
@@ -211,66 +193,15 @@ def test_every_provider_that_embeds_is_listed_with_its_models(api: Api) -> None:
     assert b"LEAKME" not in answer.content
 
 
-# --- reindex ---
-@pytest.mark.parametrize("body", [b"", {}, {"force": False}])
-def test_a_reindex_without_force_does_what_is_missing(api: Api, body: Any) -> None:
-    use_static_model()
-    api.remember(content="tea")
-    do_jobs()
-    Memory.objects.update(needs_reindex=True, index_attempts=8)
-    assert ask_reindex(api, body) == {"started": True, "pending": 1}
-    do_jobs()
-    assert read_status(api)["vectorStore"]["needsReindex"] == 0
-    assert ask_reindex(api, body) == {"started": True, "pending": 0}
-
-
-def test_a_forced_reindex_makes_every_vector_anew(api: Api) -> None:
-    use_static_model()
-    for number in range(3):
-        api.remember(key=f"k{number}", content="tea")
-    do_jobs()
-    assert ask_reindex(api, {"force": True}) == {"started": True, "pending": 3}
-    do_jobs()
-    assert read_status(api)["vectorStore"]["needsReindex"] == 0
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [({"force": 1}, "force"), ({"force": "true"}, "force"), ({"force": None}, "force"), ({"x": 1}, "x")],
-)
-def test_a_reindex_with_anything_else_is_refused(api: Api, body: Any, field: str) -> None:
-    assert fields_of(api.post(REINDEX, body)) == {field}
-    assert not Job.objects.filter(name=queue.INDEX_PENDING).exists()
-
-
-@pytest.mark.parametrize("force", [True, False])
-def test_a_reindex_that_can_not_be_done_says_so_and_starts_nothing(api: Api, force: bool) -> None:
-    api.remember(content="tea")
-    do_jobs()
-    Memory.objects.update(needs_reindex=False)
-    told = ask_reindex(api, {"force": force})
-    assert (told["started"], told["pending"]) == (False, 0)
-    assert "staticEnabled" in told["reason"]
-    assert not Job.objects.filter(state=Job.State.QUEUED).exists()
-
-
-def test_a_changed_embedding_starts_its_index_by_itself(api: Api) -> None:
-    api.remember(content="tea")
-    do_jobs()
-    assert not VectorIndex.objects.exists()
-    api.put(SETTINGS, {"embeddingSource": "static", "staticEnabled": True})
-    do_jobs()
-    assert read_status(api)["vectorStore"]["rowCount"] == 1
-
-
+# --- who may ask ---
 def test_only_managers_see_the_engine(anonymous: Api) -> None:
     assert anonymous.get(STATUS).status_code == 401
     assert anonymous.get("/api/memory/embedding-providers").status_code == 401
     assert anonymous.post(REINDEX).status_code == 401
 
 
-# --- cases ---
 NORMAL = {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}
+
 ODD_ANSWERS: dict[str, Reply] = {
     "one item fewer": Reply({"data": []}),
     "an error with 200": Reply({"error": {"message": "no"}}),
@@ -281,6 +212,7 @@ ODD_ANSWERS: dict[str, Reply] = {
 }
 
 
+# --- cases ---
 @pytest.mark.parametrize("name", list(ODD_ANSWERS))
 def test_rw_056_an_odd_answer_stores_no_vector_and_is_told_by_the_status(
     api: Api, embedding_api: StubApi, name: str

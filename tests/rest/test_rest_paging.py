@@ -64,7 +64,7 @@ def test_cursors_walk_through_every_memory_once_in_every_order(api: Api, order: 
     assert walk(api, order=order, limit=limit) == whole
 
 
-@pytest.mark.parametrize("order", MEMORY_ORDERS)
+@pytest.mark.parametrize("order", [order for order in MEMORY_ORDERS if not order.endswith("used")])
 def test_an_order_is_the_one_that_was_asked_for(api: Api, order: str) -> None:
     store(9)
     told = api.get("/api/memory", {"order": order}).json()["data"]
