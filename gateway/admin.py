@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
+from core.admin_labels import label_model
 from core.paging import KeyFirstPaginator
 from gateway.models import RequestLog
 from gateway.request_log import begins_with, list_models, list_owners, select_of_memory
@@ -63,6 +64,9 @@ class MemoryFilter(admin.SimpleListFilter):
         return queryset if value is None else select_of_memory(queryset, value)
 
 
+label_model(RequestLog, _("request"), _("requests"), id=_("ID"), carried=_("carried"))
+
+
 @admin.register(RequestLog)
 class RequestLogAdmin(admin.ModelAdmin[RequestLog]):
     list_display = SHOWN
@@ -75,6 +79,7 @@ class RequestLogAdmin(admin.ModelAdmin[RequestLog]):
     list_per_page = 50
     paginator = KeyFirstPaginator
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
 
     def get_fields(self, request: HttpRequest, obj: RequestLog | None = None) -> Any:
         return ["in_studio", *(field.name for field in RequestLog._meta.fields)]

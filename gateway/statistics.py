@@ -182,6 +182,13 @@ def measure_token_cost(days: int) -> TokenCost:
     return TokenCost(requests, with_memories or 0, round(tokens / requests, 1) if requests else None)
 
 
+def count_calls(provider: str, days: int) -> int:
+    """Return how many calls of the last `days` days went to the provider."""
+    since = _write_moment(_list_spans(days)[0].start)
+    statement = "SELECT COUNT(*) FROM request_log WHERE created_at >= %s AND provider = %s"
+    return int(_ask(statement, [since, provider])[0][0])
+
+
 @dataclass(frozen=True, slots=True)
 class _Span:
     day: date

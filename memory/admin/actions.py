@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -85,6 +86,8 @@ class BulkActions(admin.ModelAdmin[Memory]):
             "has_no_type": kind == "retype" and request.POST.get("post") == "yes",
             "shown": list(queryset.order_by("-created_at", "-memory_id")[:SHOWN_MEMORIES]),
             "more": max(count - SHOWN_MEMORIES, 0),
+            "shown_count": number_format(count, force_grouping=True),
+            "shown_more": number_format(max(count - SHOWN_MEMORIES, 0), force_grouping=True),
             "types": MEMORY_TYPES,
             "is_across": is_across,
             "selected": selected[:1] if is_across else selected,
@@ -100,11 +103,12 @@ def _list_ids(queryset: QuerySet[Memory]) -> tuple[int, ...]:
 def _tell(start: BulkStart) -> str:
     if start.is_queued:
         told = ngettext(
-            "%(count)d memory is being changed in the background. <a href='{}'>Watch the job</a>",
-            "%(count)d memories are being changed in the background. <a href='{}'>Watch the job</a>",
+            "%(count)s memory is being changed in the background. <a href='{address}'>Watch the job</a>",
+            "%(count)s memories are being changed in the background. <a href='{address}'>Watch the job</a>",
             start.count,
         )
-        return format_html(told % {"count": start.count}, reverse("admin:jobs_job_changelist"))
+        shown = {"count": number_format(start.count, force_grouping=True)}
+        return format_html(told % shown, address=reverse("admin:jobs_job_changelist"))
     told = ngettext("%(count)d memory was changed.", "%(count)d memories were changed.", start.count)
     done = told % {"count": start.count}
     if not start.undo_id:

@@ -8,11 +8,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ValidationError
 
 from core.error_handler import flatten_details
 from core.errors import FieldError, InvalidFieldsError
 from core.fields import validate_body
+from core.words import translate
 from memory import services
 from memory.backends.manager import MANAGER
 from memory.backends.states import check_backends, list_backend_states
@@ -27,12 +30,16 @@ NAMES = ("primaryBackend", "fallbackBackends", "backendConfigs")
 class BackendsForm(forms.Form):
     """The three settings of backends, by their wire names; secrets are told masked, and stay where they still are."""
 
-    primaryBackend = forms.ChoiceField(label="Primary")  # noqa: N815
+    primaryBackend = forms.ChoiceField(label=gettext_lazy("Primary"))  # noqa: N815
     fallbackBackends = forms.CharField(  # noqa: N815
-        label="Fallbacks", required=False, help_text="Ids, separated by commas, in the order in which they are asked."
+        label=gettext_lazy("Fallbacks"),
+        required=False,
+        help_text=gettext_lazy("Ids, separated by commas, in the order in which they are asked."),
     )
     backendConfigs = forms.JSONField(  # noqa: N815
-        label="Configurations", required=False, help_text="By backend; see docs/backends.md for the fields of each."
+        label=gettext_lazy("Configurations"),
+        required=False,
+        help_text=gettext_lazy("By backend; see docs/backends.md for the fields of each."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -55,8 +62,11 @@ class BackendsForm(forms.Form):
 
     def _tell(self, errors: list[FieldError]) -> None:
         for error in errors:
-            name, _, rest = error.field.partition(".")
-            self.add_error(name if name in NAMES else None, f"{rest}: {error.message}" if rest else error.message)
+            name, _dot, rest = error.field.partition(".")
+            told = translate(error.message)
+            if rest:
+                told = _("%(field)s: %(fault)s") % {"field": rest, "fault": told}
+            self.add_error(name if name in NAMES else None, told)
 
 
 class BackendsPage(admin.ModelAdmin[Memory]):
@@ -76,11 +86,11 @@ class BackendsPage(admin.ModelAdmin[Memory]):
             return redirect(f"admin:{PAGE}")
         form = BackendsForm(request.POST) if request.method == "POST" else BackendsForm(initial=_read_initial())
         if request.method == "POST" and form.is_valid() and form.save():
-            self.message_user(request, "The backends were changed.", messages.SUCCESS)
+            self.message_user(request, _("The backends were changed."), messages.SUCCESS)
             return redirect(f"admin:{PAGE}")
         context = {
             **self.admin_site.each_context(request),
-            "title": "Backends",
+            "title": _("Backends"),
             "states": list_backend_states(),
             "form": form,
             "opts": self.model._meta,

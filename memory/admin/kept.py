@@ -11,12 +11,27 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.admin_labels import label_model
 from core.errors import ConflictError, NotFoundError
+from core.words import translate
+from memory.background import Work
 from memory.bulk_changes import start_undo
 from memory.corrections import UndoReport
 from memory.models import Compaction, MemoryArchive
 
 SHOWN: tuple[str, ...] = ("uuid", "kind", "label", "created_at", "memories", "undo_until", "undone_at")
+
+
+label_model(
+    Compaction,
+    gettext_lazy("change that can be undone"),
+    gettext_lazy("changes that can be undone"),
+    uuid=gettext_lazy("uuid"),
+    kind=gettext_lazy("kind"),
+    label=gettext_lazy("label"),
+    created_at=gettext_lazy("created at"),
+    undone_at=gettext_lazy("undone at"),
+)
 
 
 @admin.register(Compaction)
@@ -28,6 +43,7 @@ class CompactionAdmin(admin.ModelAdmin[Compaction]):
     search_fields = ("=uuid", "label")
     ordering = ("-pk",)
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
     fields = SHOWN
     readonly_fields = SHOWN
     actions = ("undo_compactions", "undo_around_newer")
@@ -75,14 +91,14 @@ class CompactionAdmin(admin.ModelAdmin[Compaction]):
             try:
                 report = start_undo(undo_id, is_forced=is_forced)
             except (ConflictError, NotFoundError) as error:
-                told = _("Change %(id)s: %(reason)s") % {"id": undo_id, "reason": error.message}
+                told = _("Change %(id)s: %(reason)s") % {"id": undo_id, "reason": translate(error.message)}
                 self.message_user(request, told, messages.ERROR)
             else:
                 self.message_user(request, _tell(undo_id, report), messages.SUCCESS)
 
 
-def _tell(undo_id: str, report: UndoReport | None) -> str:
-    if report is None:
-        told = _("Change %(id)s is being undone in the background. <a href='{}'>Watch the job</a>") % {"id": undo_id}
-        return format_html(told, reverse("admin:jobs_job_changelist"))
+def _tell(undo_id: str, report: UndoReport | Work) -> str:
+    if isinstance(report, Work):
+        told = _("Change %(id)s is being undone in the background. <a href='{address}'>Watch the job</a>")
+        return format_html(told % {"id": undo_id}, address=reverse("admin:jobs_job_changelist"))
     return _("Change %(id)s: memories put back: %(count)d") % {"id": undo_id, "count": report.restored_count}

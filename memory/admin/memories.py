@@ -8,9 +8,12 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 
+from core.admin_labels import label_model
 from core.paging import KeyFirstPaginator
 from memory import corrections, usage
 from memory.admin.actions import BulkActions
@@ -31,8 +34,8 @@ READ_ONLY: Final = ["metadata", "created_at", "updated_at", "expires_at", "needs
 
 
 class MemoryForm(forms.ModelForm[Memory]):
-    key = forms.CharField(max_length=MAX_KEY_LENGTH, strip=False)
-    content = forms.CharField(max_length=MAX_CONTENT_LENGTH, strip=False, widget=forms.Textarea)
+    key = forms.CharField(label=_("Key"), max_length=MAX_KEY_LENGTH, strip=False)
+    content = forms.CharField(label=_("Content"), max_length=MAX_CONTENT_LENGTH, strip=False, widget=forms.Textarea)
 
     class Meta:
         model = Memory
@@ -47,10 +50,29 @@ class MemoryForm(forms.ModelForm[Memory]):
         return key
 
 
+label_model(
+    Memory,
+    _("memory"),
+    _("memories"),
+    memory_id=_("memory id"),
+    uuid=_("uuid"),
+    api_key_id=_("api key id"),
+    session_id=_("session id"),
+    type=_("type"),
+    key=_("key"),
+    content=_("content"),
+    metadata=_("metadata"),
+    created_at=_("created at"),
+    updated_at=_("updated at"),
+    expires_at=_("expires at"),
+    needs_reindex=_("needs reindex"),
+)
+
+
 @admin.register(Memory)
 class MemoryAdmin(BackendsPage, BulkActions):
     form = MemoryForm
-    list_display = ["key", "type", "owner", "session_id", "beginning", "source", "updated_at", "expires_at", "indexed"]
+    list_display = ["key", "beginning", "type", "owner", "source", "updated_at", "expires_at", "indexed"]
     list_filter = ["type", SourceFilter, ExpiryFilter, IndexFilter, OwnerFilter]
     # The search is our own; Django only asks whether there is one.
     search_fields = ["key"]
@@ -61,6 +83,8 @@ class MemoryAdmin(BackendsPage, BulkActions):
     list_max_show_all = 200
     # The count of all rows beside the count of those found would be a second walk through the table.
     show_full_result_count = False
+    # The numbers beside each choice of each filter would be a walk through the table each.
+    show_facets = admin.ShowFacets.NEVER
     fields = [*IDENTITY, *CHANGEABLE, *READ_ONLY]
     readonly_fields = [*IDENTITY, *READ_ONLY]
 
@@ -108,7 +132,10 @@ class MemoryAdmin(BackendsPage, BulkActions):
     @admin.display(description=_("used by chats"))
     def uses(self, memory: Memory) -> str:
         use = usage.read_uses([memory.uuid]).get(memory.uuid)
-        told = _("never") if use is None else f"{use.count} x, {use.last_injected_at:%Y-%m-%d %H:%M} UTC"
+        told = str(_("never"))
+        if use is not None:
+            moment = date_format(localtime(use.last_injected_at), "DATETIME_FORMAT")
+            told = _("%(count)d x, last %(moment)s") % {"count": use.count, "moment": moment}
         address = f"{reverse('admin:gateway_requestlog_changelist')}?memory={memory.uuid}"
         return format_html('{} (<a href="{}">{}</a>)', told, address, _("requests"))
 

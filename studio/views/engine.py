@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from core.words import translate
 from memory import qdrant_control, services
 from memory.backends.states import list_backend_states
 from memory.config import load_settings
@@ -80,7 +81,7 @@ def start_reindex(request: StudioRequest) -> HttpResponseBase:
     """Have what waits indexed, with `force` every memory anew."""
     start = services.start_reindex(is_forced=request.POST.get("force") == "true")
     if start.reason is not None:
-        add_warning(request, _("Reindexing can't start: {reason}.").format(reason=start.reason))
+        add_warning(request, _("Reindexing can't start: {reason}.").format(reason=translate(start.reason)))
     elif start.pending:
         told = ngettext("Reindexing %(count)s memory", "Reindexing %(count)s memories", start.pending)
         add_toast(request, told % {"count": write_number(start.pending)})
@@ -94,7 +95,7 @@ def go_to_engine(anchor: str) -> HttpResponseRedirect:
 
 
 def render_engine(
-    request: HttpRequest,
+    request: StudioRequest,
     *,
     embedding: EmbeddingForm | None = None,
     qdrant: QdrantForm | None = None,

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from core.providers.registry_models import RERANK_MODELS
 from core.providers.routing import list_routes
+from core.words import translate
 from embeddings.base import EmbeddingConfig, EmbeddingResolution
 from embeddings.resolver import list_embedding_providers, resolve
 from memory.config import MemorySettings
@@ -86,7 +87,8 @@ def _describe(value: str, title: str, help: str, resolution: EmbeddingResolution
     if resolution.is_available:
         return SourceChoice(value, title, help, _("ready"), True)
     badge = _("no key yet") if resolution.failure == "no_key" else _("not ready")
-    return SourceChoice(value, title, help, badge, False, make_sentence(resolution.reason.removeprefix("no_key: ")))
+    reason = translate(resolution.reason).removeprefix("no_key: ")
+    return SourceChoice(value, title, help, badge, False, make_sentence(reason))
 
 
 def _describe_custom(config: EmbeddingConfig) -> SourceChoice:

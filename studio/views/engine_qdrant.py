@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from core.words import translate
 from memory import qdrant_control
 from qdrant_admin.config import QdrantSettings
 from qdrant_admin.points import CollectionFacts, QdrantError, open_server
@@ -64,7 +66,7 @@ def test_search(request: StudioRequest) -> HttpResponseBase:
     """Search what is saved: the collection has been filled with that, not with what is on the screen."""
     query = request.POST.get("query", "").strip()[:MAX_QUERY_CHARS] or RERANK_QUERY
     context = {"search_test": qdrant_control.run_search_test(query, TOP_K), "query": query}
-    return _answer(request, QdrantForm(request.POST), context)
+    return _answer(request, None, context)
 
 
 @require_POST
@@ -72,10 +74,14 @@ def test_search(request: StudioRequest) -> HttpResponseBase:
 def clean_up(request: StudioRequest) -> HttpResponseBase:
     done = qdrant_control.clean_up()
     if done.is_ok:
-        told = _("Deleted {count} points from Qdrant that had expired or were older than {days} days")
-        add_toast(request, told.format(count=write_number(done.deleted_count), days=done.retention_days))
+        told = ngettext(
+            "Deleted %(count)s point from Qdrant that had expired or was older than %(days)s days",
+            "Deleted %(count)s points from Qdrant that had expired or were older than %(days)s days",
+            done.deleted_count,
+        )
+        add_toast(request, told % {"count": write_number(done.deleted_count), "days": done.retention_days})
     else:
-        add_warning(request, _("Nothing was cleaned up: {reason}").format(reason=done.error))
+        add_warning(request, _("Nothing was cleaned up: {reason}").format(reason=translate(done.error or "")))
     return go_to_engine(ANCHOR)
 
 
@@ -91,7 +97,7 @@ def try_connection(settings: QdrantSettings) -> ConnectionTest:
         return ConnectionTest(error.reason)
 
 
-def _answer(request: StudioRequest, form: QdrantForm, context: dict[str, Any]) -> HttpResponseBase:
+def _answer(request: StudioRequest, form: QdrantForm | None, context: dict[str, Any]) -> HttpResponseBase:
     if wants_fragment(request):
         return render_fragment(request, RESULT, {**context, "qdrant": form}, status=200 if context else 422)
     return render_engine(request, qdrant=form, extra=context, status=200 if context else 422)

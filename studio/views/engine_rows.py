@@ -4,9 +4,12 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from core.words import translate
 from memory.engine_status import EngineStatus
 from memory.qdrant_control import QdrantStatus
+from studio.wire_words import name_word
 from studio.wording import write_number, write_percent
 
 RowVerdict = Literal["ok", "warn", "bad", "off"]
@@ -65,7 +68,7 @@ def judge_rows(rows: list[StatusRow]) -> Overall:
 
 def make_sentence(text: str) -> str:
     """Return a reason that begins in small letters as a sentence; names such as sqlite-vec stay as they are."""
-    text = text.strip()
+    text = translate(text).strip()
     if not text:
         return ""
     first = text[0].upper() if text.split()[0].isalpha() else text[0]
@@ -74,7 +77,8 @@ def make_sentence(text: str) -> str:
 
 def _build_keyword(status: EngineStatus) -> StatusRow:
     keyword = status.keyword
-    total = _("{count} memories").format(count=write_number(status.indexing.backlog.total))
+    count = status.indexing.backlog.total
+    total = ngettext("%(count)s memory", "%(count)s memories", count) % {"count": write_number(count)}
     reason = make_sentence(keyword.reason)
     if keyword.is_available:
         return StatusRow("keyword", _("Keyword"), "ok", reason, f"{keyword.backend}, {total}")
@@ -84,9 +88,10 @@ def _build_keyword(status: EngineStatus) -> StatusRow:
 
 def _build_embedding(status: EngineStatus) -> StatusRow:
     embedding = status.embedding
-    parts = [part for part in (embedding.source, embedding.model) if part]
+    parts = [name_word(part) for part in (embedding.source, embedding.model) if part]
     if embedding.dimensions:
-        parts.append(_("{count} numbers").format(count=embedding.dimensions))
+        numbers = ngettext("%(count)d number", "%(count)d numbers", embedding.dimensions)
+        parts.append(numbers % {"count": embedding.dimensions})
     share = write_percent(embedding.cache.hits, embedding.cache.hits + embedding.cache.misses)
     if share:
         parts.append(_("cache {share}").format(share=share))
@@ -95,6 +100,11 @@ def _build_embedding(status: EngineStatus) -> StatusRow:
     if embedding.is_available:
         return StatusRow("embedding", _("Embedding"), "ok", reason, figures, anchor=anchor)
     remedy = _("Choose a source below and test it. Searches go by words meanwhile; nothing that is stored is lost.")
+    if embedding.source is None:
+        remedy = _(
+            "Choose the static model below and save: it works at once and without a network. Searches go by words "
+            "meanwhile; nothing that is stored is lost."
+        )
     verdict: RowVerdict = "warn" if embedding.source is None else "bad"
     return StatusRow("embedding", _("Embedding"), verdict, reason, figures, remedy, anchor)
 
@@ -105,7 +115,8 @@ def _build_vector(status: EngineStatus) -> StatusRow:
     if not store.is_available:
         remedy = _("Install one of the SQLite builds that docs/install.md names, then start the server again.")
         return StatusRow("vector", title, "bad", reason, remedy=remedy)
-    figures = _("{count} waiting").format(count=write_number(backlog.pending)) if backlog.pending else ""
+    waiting = ngettext("%(count)s waiting", "%(count)s waiting", backlog.pending)
+    figures = waiting % {"count": write_number(backlog.pending)} if backlog.pending else ""
     if store.active is None and not status.embedding.is_available:
         return StatusRow("vector", title, "off", reason, figures, anchor="reindex")
     if backlog.given_up:
@@ -118,11 +129,11 @@ def _build_qdrant(qdrant: QdrantStatus) -> StatusRow:
     title, anchor = "Qdrant", "engine-config-qdrant"
     if not qdrant.is_enabled:
         return StatusRow("qdrant", title, "off", _("Off. Vectors are searched in this database."), "", "", anchor)
-    figures = [
-        _("{points} of {total} memories").format(points=write_number(qdrant.points), total=write_number(qdrant.total))
-    ]
+    share = ngettext("%(points)s of %(total)s memory", "%(points)s of %(total)s memories", qdrant.total)
+    figures = [share % {"points": write_number(qdrant.points), "total": write_number(qdrant.total)}]
     if qdrant.pending:
-        figures.append(_("{count} changes waiting").format(count=write_number(qdrant.pending)))
+        told = ngettext("%(count)s change waiting", "%(count)s changes waiting", qdrant.pending)
+        figures.append(told % {"count": write_number(qdrant.pending)})
     if qdrant.latency_ms is not None:
         figures.append(_("{milliseconds} ms").format(milliseconds=qdrant.latency_ms))
     is_well = qdrant.is_healthy and not qdrant.error and not qdrant.is_paused

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from gateway.statistics import (
+    LatencyReport,
     MemoryDay,
     OwnerCost,
     RequestDay,
-    TierLatency,
     measure_latency,
     measure_memory_growth,
     measure_requests,
@@ -28,6 +28,8 @@ from studio.views.overview_charts import (
     draw_spark,
 )
 from studio.views.overview_notices import list_notices
+from studio.views.request_rows import tell_milliseconds
+from studio.wire_words import name_word
 from studio.wording import write_number, write_percent, write_short_number
 
 PERIODS: Final = (7, 30, 90)
@@ -66,7 +68,7 @@ def show_page(request: StudioRequest) -> HttpResponseBase:
     context = {
         "days": days,
         "periods": PERIODS,
-        "figures": _list_figures(growth, requests, latency.tiers),
+        "figures": _list_figures(growth, requests, latency),
         "notices": list_notices(requests[-1]),
         "charts": [build_growth_chart(growth), build_token_chart(requests), latency_chart],
         "owners": _list_owners(rank_owners(days, OWNERS_SHOWN), days),
@@ -80,7 +82,7 @@ def _read_period(request: StudioRequest) -> int:
     return int(text) if text in map(str, PERIODS) else DEFAULT_PERIOD
 
 
-def _list_figures(growth: list[MemoryDay], requests: list[RequestDay], latency: list[TierLatency]) -> list[Figure]:
+def _list_figures(growth: list[MemoryDay], requests: list[RequestDay], latency: LatencyReport) -> list[Figure]:
     return [_tell_memories(growth), _tell_share(requests), _tell_tokens(requests), _tell_search(latency)]
 
 
@@ -108,13 +110,14 @@ def _tell_tokens(requests: list[RequestDay]) -> Figure:
     return Figure(_("Tokens added"), value, _("a request") if total else "", note, spark)
 
 
-def _tell_search(latency: list[TierLatency]) -> Figure:
+def _tell_search(latency: LatencyReport) -> Figure:
     """Of the tier that most requests are answered by."""
-    if not latency:
+    if not latency.tiers:
         return Figure(_("Search time"), "–", "", _("no search yet"), "")
-    most = latency[0]
-    note = _("{tier}; 95 % are faster than {p95} ms").format(tier=most.tier, p95=write_number(most.p95_ms))
-    return Figure(_("Search time"), _("{ms} ms").format(ms=write_number(most.p50_ms)), _("median"), note, "")
+    most = latency.tiers[0]
+    note = _("{tier}; 95 % are faster than {p95}").format(tier=name_word(most.tier), p95=tell_milliseconds(most.p95_ms))
+    spark = draw_spark([day.p95_ms[most.tier] for day in latency.days if most.tier in day.p95_ms])
+    return Figure(_("Search time"), tell_milliseconds(most.p50_ms), _("median"), note, spark)
 
 
 def _list_owners(costs: list[OwnerCost], days: int) -> list[OwnerRow]:

@@ -11,6 +11,8 @@ from django.utils.translation import pgettext
 
 from gateway.statistics import LatencyDay, MemoryDay, RequestDay
 from memory.records import MEMORY_TYPES, MemoryType
+from studio.views.request_rows import tell_milliseconds
+from studio.wire_words import name_word
 from studio.wording import write_number, write_short_number
 
 ChartKind = Literal["stack", "columns", "lines"]
@@ -121,7 +123,7 @@ def build_latency_chart(days: Sequence[LatencyDay], tiers: Sequence[str]) -> Cha
     for number, (tier, (token, dash)) in enumerate(zip(tiers[:MAX_LINES], LINE_STYLES, strict=False), start=1):
         values: list[Value] = [day.p95_ms.get(tier) for day in days]
         newest = next((value for value in reversed(values) if value is not None), None)
-        series.append(ChartSeries(tier, token, dash, f"line-{number}", values, _write_ms(newest)))
+        series.append(ChartSeries(name_word(tier), token, dash, f"line-{number}", values, _write_ms(newest)))
     told = _("Search time by tier over {days} days, 95th percentile: {lines}")
     lines = ", ".join(f"{it.label} {it.last}" for it in series)
     return _build_chart(
@@ -186,4 +188,4 @@ def _count_from_first(values: Sequence[int]) -> int:
 
 
 def _write_ms(value: float | None) -> str:
-    return "–" if value is None else _("{number} ms").format(number=write_number(value))
+    return "–" if value is None else tell_milliseconds(value)

@@ -1,22 +1,20 @@
 """The playground: what a chat would get for a query, and why. A dry run; nothing is sent to a model or counted."""
 
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from core.errors import AppError
 from memory.config import MemorySettings, load_settings
-from memory.records import Strategy
 from studio.access import StudioRequest, staff_page
-from studio.forms.playground import BUDGET_STEP_TOKENS, PlaygroundAsk, PlaygroundForm
+from studio.forms.playground import BUDGET_STEP_TOKENS, MAX_LIMIT, PlaygroundAsk, PlaygroundForm, PlaygroundStrategy
 from studio.owners import list_owner_choices, name_owner
 from studio.pages import render_page
 from studio.views.playground_run import run_playground
 from studio.views.playground_why import Named, explain_run, find_named
-
-CHAT_STRATEGIES: Final[dict[str, Strategy]] = {"recent": "exact"}
 
 
 @require_safe
@@ -24,14 +22,15 @@ CHAT_STRATEGIES: Final[dict[str, Strategy]] = {"recent": "exact"}
 def show_page(request: StudioRequest) -> HttpResponseBase:
     """The whole page, also for htmx, which takes the results out of it: one address, one answer."""
     settings = load_settings()
-    strategy = cast(Strategy, CHAT_STRATEGIES.get(settings.strategy, settings.strategy))
-    form = PlaygroundForm(request.GET, strategy=strategy)
+    strategy = cast(PlaygroundStrategy, settings.strategy)
+    form = PlaygroundForm(request.GET, strategy=strategy, budget_tokens=settings.max_tokens)
     ask = form.read_ask()
     context: dict[str, Any] = {
         "form": form,
         "ask": ask,
         "owners": list_owner_choices(form.data.get("key")),
         "step": BUDGET_STEP_TOKENS,
+        "has_limit": form["limit"].value() != str(MAX_LIMIT),
         "tab": "playground",
         "is_memory_on": settings.enabled,
         "letters": [("a", "A"), ("b", "B")],
@@ -57,5 +56,5 @@ def _run(ask: PlaygroundAsk, settings: MemorySettings) -> dict[str, Any]:
 
 def _announce(counts: list[int]) -> str:
     if len(counts) == 1:
-        return _("{count} results").format(count=counts[0])
+        return ngettext("%(count)s result", "%(count)s results", counts[0]) % {"count": counts[0]}
     return _("A found {a} results, B found {b}.").format(a=counts[0], b=counts[1])

@@ -12,9 +12,10 @@ from core.providers.registry import read_system_role
 from core.providers.routing import list_routes, name_default_provider
 from memory.injection import inject_memories
 from memory.preview import Preview, preview_retrieval
-from memory.records import ChosenMemory, SearchHit, SearchOutcome, SearchQuery, Strategy
+from memory.records import ChosenMemory, SearchHit, SearchOutcome, SearchQuery
 from memory.search.ranking import estimate_tokens
-from studio.forms.playground import STRATEGIES, PlaygroundAsk
+from studio.forms.playground import STRATEGIES, PlaygroundAsk, PlaygroundStrategy
+from studio.wire_words import name_word
 from studio.wording import write_number
 
 
@@ -80,6 +81,7 @@ class InjectedText:
 @dataclass(frozen=True, slots=True)
 class Run:
     letter: str
+    asked: PlaygroundStrategy
     strategy: str
     kept: list[HitRow]
     left: list[HitRow]
@@ -105,8 +107,12 @@ def run_playground(ask: PlaygroundAsk, *, retention_days: int, explained_id: str
     return runs if len(runs) == 1 else [_compare(runs[0], runs[1]), _compare(runs[1], runs[0])]
 
 
-def _run(ask: PlaygroundAsk, letter: str, strategy: Strategy, retention_days: int, explained: str | None) -> Run:
-    query = SearchQuery(ask.owner, ask.text, strategy, retention_days, ask.session_id, ask.limit)
+def _run(
+    ask: PlaygroundAsk, letter: str, strategy: PlaygroundStrategy, retention_days: int, explained: str | None
+) -> Run:
+    # As `memory.retrieval` does it for chats.
+    asked = (ask.text, strategy) if strategy != "recent" else ("", "exact")
+    query = SearchQuery(ask.owner, *asked, retention_days, ask.session_id, ask.limit)
     started = time.perf_counter()
     preview = preview_retrieval(query, max_tokens=ask.budget_tokens, explained_id=explained)
     milliseconds = round((time.perf_counter() - started) * 1000)
@@ -117,6 +123,7 @@ def _run(ask: PlaygroundAsk, letter: str, strategy: Strategy, retention_days: in
     title, text = _tell_cut(preview, ask)
     return Run(
         letter=letter,
+        asked=strategy,
         strategy=str(dict(STRATEGIES)[strategy]),
         kept=kept,
         left=rows[len(kept) :],
@@ -227,6 +234,9 @@ def _tell_cut(preview: Preview, ask: PlaygroundAsk) -> tuple[str, str]:
     if beyond > 0:
         more = ngettext("%(count)s more matched.", "%(count)s more matched.", beyond) % {"count": write_number(beyond)}
         return _("Limit, {limit} memories.").format(**figures), more
+    if beyond == 0 and retrieval.outcome.strategy == "adaptive":
+        # It ranks everything and hands out no more than the limit.
+        return _("Limit, {limit} memories.").format(**figures), _("What ranks below them was not looked at.")
     return _("Nothing was cut."), _("{used} of {budget} tokens used.").format(**figures)
 
 
@@ -242,15 +252,15 @@ def _tell_overflow(preview: Preview, figures: Mapping[str, str]) -> str:
 
 def _list_facts(outcome: SearchOutcome, kept: Sequence[HitRow]) -> list[Fact]:
     needs_vectors = outcome.strategy != "exact"
-    source = ", ".join(part for part in (outcome.embedding_source, outcome.embedding_model) if part)
+    source = ", ".join(name_word(part) for part in (outcome.embedding_source, outcome.embedding_model) if part)
     no_source = _("none") if needs_vectors else _("none needed")
     tiers = dict.fromkeys(row.hit.tier for row in kept)
     rerank = _("applied") if outcome.rerank_applied else outcome.rerank_reason or _("off")
     fallback = outcome.fallback_reason
     return [
         Fact(_("Source"), source or no_source),
-        Fact(_("Store"), outcome.vector_store if needs_vectors else _("none needed")),
-        Fact(_("Tier"), ", ".join(tiers) or "–"),
+        Fact(_("Store"), name_word(outcome.vector_store) if needs_vectors else _("none needed")),
+        Fact(_("Tier"), ", ".join(map(name_word, tiers)) or "–"),
         Fact(_("Legs"), _tell_shares(kept)),
         Fact(_("Rerank"), rerank, is_warning=outcome.rerank_reason is not None),
         Fact(_("Fallback"), fallback or _("none, the path asked for was used"), is_warning=fallback is not None),

@@ -123,7 +123,8 @@ def _list_steps(
     steps.append(Step("alive", _("Alive"), _tell_life(record, retention_days), _("yes")))
     if ask.session_id is not None:
         steps.append(Step("session", _("Same session"), ask.session_id, _("yes")))
-    steps += _list_legs(explanation, run)
+    if run.asked != "recent":
+        steps += _list_legs(explanation, run)
     steps.append(Step("ranking", _("Ranking"), *_tell_ranking(explanation)))
     if run.preview.retrieval.outcome.strategy == "adaptive" and settings.MEMORY_MIN_RELEVANCE > 0:
         floor = f"≥ {settings.MEMORY_MIN_RELEVANCE:.2f}"
@@ -156,12 +157,12 @@ def _list_legs(explanation: Explanation, run: Run) -> list[Step]:
     if outcome.strategy == "exact":
         score = "–" if hit is None else f"{hit.score:g}"
         return [Step("keyword", _("Keywords"), _("words of the query in the newest memories"), score)]
-    keyword_help = _tell_keyword(hit) if explanation.keyword_rank is not None else _("no word in common with the query")
+    keyword_help = _tell_keyword(hit) if explanation.keyword_rank is not None else _("not among those its words found")
     vector_help = _tell_vector(hit) if explanation.vector_rank is not None else _("not among those near in meaning")
-    return [
-        Step("keyword", _("Keyword leg"), keyword_help, _tell_rank(explanation.keyword_rank)),
-        Step("vector", _("Vector leg"), vector_help, _tell_rank(explanation.vector_rank)),
-    ]
+    keyword = Step("keyword", _("Keyword leg"), keyword_help, _tell_rank(explanation.keyword_rank))
+    vector = Step("vector", _("Vector leg"), vector_help, _tell_rank(explanation.vector_rank))
+    is_by_meaning = outcome.strategy == "semantic" and outcome.fallback_reason is None
+    return [vector] if is_by_meaning and explanation.keyword_rank is None else [keyword, vector]
 
 
 def _tell_keyword(hit: SearchHit | None) -> str:

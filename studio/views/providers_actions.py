@@ -13,6 +13,7 @@ from core.providers.listing import ListedProvider, list_providers, read_provider
 from studio.access import StudioRequest, staff_page
 from studio.forms.providers import ProviderForm
 from studio.pages import render_fragment, render_page, wants_fragment
+from studio.provider_uses import DAYS_LOOKED_BACK, count_recent_calls, list_provider_uses
 from studio.toasts import add_toast
 from studio.views.providers import render_form
 from studio.views.settings import build_tabs
@@ -40,7 +41,13 @@ def remove(request: StudioRequest, name: str) -> HttpResponseBase:
     if not provider.is_stored:
         raise NotFoundError(_("Nothing is stored of this provider; it comes from the environment"))
     if request.method != "POST":
-        context = {"provider": provider, "tabs": build_tabs("providers")}
+        context = {
+            "provider": provider,
+            "tabs": build_tabs("providers"),
+            "uses": list_provider_uses(name),
+            "calls": count_recent_calls(name),
+            "days": DAYS_LOOKED_BACK,
+        }
         if wants_fragment(request):
             return render_fragment(request, "studio/_providers_remove_dialog.html", context)
         return render_page(request, "studio/providers_remove.html", context, place="settings")

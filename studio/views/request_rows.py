@@ -19,6 +19,8 @@ MemoryState = RequestLog.MemoryState
 # Narrower than this a bar can't be seen.
 MIN_SHARE_PERCENT: Final = 2.0
 SMALL_SCORE: Final = 0.1
+# The error code of a call whose API key nobody knows (`core.accounts.keys`).
+UNKNOWN_KEY: Final = "invalid_api_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class RequestRow:
 class CarriedLine:
     """A memory that went in: its place, its score and its cost."""
 
+    place: int
     memory: RequestMemory
     score: str
     tokens: int
@@ -64,7 +67,7 @@ def build_row(logged: LoggedRequest) -> RequestRow:
     return RequestRow(
         row=row,
         clock=tell_clock(row.created_at),
-        key_name=row.key_name or row.api_key_id or _("no API key"),
+        key_name=row.key_name or row.api_key_id or _name_stranger(row),
         verdict=judge(row),
         duration=tell_seconds(row.duration_ms),
         share_width="" if row.memory_ms is None else f"{min(max(share, MIN_SHARE_PERCENT), 100):.1f}",
@@ -78,7 +81,7 @@ def build_story(detail: RequestDetail) -> RequestStory:
     row = detail.request.row
     return RequestStory(
         line=build_row(detail.request),
-        carried=[_build_line(item) for item in detail.carried],
+        carried=[_build_line(place, item) for place, item in enumerate(detail.carried, start=1)],
         learned=detail.learned,
         no_memory="" if row.memories_injected else _tell_absence(row),
         memory_time=_tell_memory_time(row),
@@ -114,6 +117,10 @@ def tell_milliseconds(milliseconds: float) -> str:
     return _("%(number)s ms") % {"number": number}
 
 
+def _name_stranger(row: RequestLog) -> str:
+    return _("unknown API key") if row.error_code == UNKNOWN_KEY else _("no API key")
+
+
 def _summarise(logged: LoggedRequest) -> str:
     row, learned = logged.row, logged.facts_extracted
     figures = {"count": row.memories_injected, "tokens": write_number(row.memory_tokens), "learned": learned}
@@ -137,10 +144,13 @@ def _tell_absence(row: RequestLog) -> str:
     return told.get(MemoryState(row.memory_state), _("none injected"))
 
 
-def _build_line(item: CarriedMemory) -> CarriedLine:
+def _build_line(place: int, item: CarriedMemory) -> CarriedLine:
+    if item.score == 0:
+        # Nothing matched, so the newest were taken.
+        return CarriedLine(place, item.memory, _("newest"), item.tokens)
     # A fused rank is a hundredth or two, the score of words ten or more.
     decimals = 4 if abs(item.score) < SMALL_SCORE else 2
-    return CarriedLine(item.memory, number_format(item.score, decimal_pos=decimals), item.tokens)
+    return CarriedLine(place, item.memory, number_format(item.score, decimal_pos=decimals), item.tokens)
 
 
 def _tell_memory_time(row: RequestLog) -> str:

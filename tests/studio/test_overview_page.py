@@ -3,10 +3,8 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from html import unescape
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -19,20 +17,11 @@ from memory import services
 from memory.models import Memory
 from memory.records import MemoryDraft
 from studio.views.overview_charts import MIN_POINTS, draw_spark
+from tests.studio.page_text import read
 
 PAGE = "/dashboard/overview"
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(client):
-    client.force_login(User.objects.create_user("ona", is_staff=True))
-    return client
-
-
-def read(answer):
-    return " ".join(unescape(answer.content.decode()).split())
 
 
 def remember(key, number, *, days_ago=0, type="factual"):
@@ -58,22 +47,22 @@ def key():
     return create_api_key("assistant")[0]
 
 
-def test_before_anything_has_happened_the_page_tells_the_next_step(client):
-    page = read(client.get(PAGE))
+def test_before_anything_has_happened_the_page_tells_the_next_step(staff):
+    page = read(staff.get(PAGE))
 
     assert "Nothing has happened yet" in page
     assert "/dashboard/settings/keys/new" in page
     assert "data-chart" not in page
 
 
-def test_figures_are_those_of_the_time_that_was_asked_for(client, key):
+def test_figures_are_those_of_the_time_that_was_asked_for(staff, key):
     for number in range(3):
         remember(key, number, days_ago=20 * number)
     log_request(key, tokens=90, milliseconds=4.0)
     log_request(key, tokens=0, milliseconds=4.0)
     log_request(key, tokens=300, days_ago=20, milliseconds=4.0)
 
-    week, month = read(client.get(PAGE, {"days": 7})), read(client.get(PAGE))
+    week, month = read(staff.get(PAGE, {"days": 7})), read(staff.get(PAGE))
 
     assert "<dd>3</dd>" in week
     assert "+1 in 7 d" in week
@@ -85,25 +74,25 @@ def test_figures_are_those_of_the_time_that_was_asked_for(client, key):
     assert "4.0 ms <small>median</small>" in week
 
 
-def test_a_chart_begins_with_five_days_and_until_then_says_so(client, key):
+def test_a_chart_begins_with_five_days_and_until_then_says_so(staff, key):
     remember(key, 1, days_ago=3)
     log_request(key, tokens=10)
 
-    answer = client.get(PAGE)
+    answer = staff.get(PAGE)
 
     assert read_charts(answer) == {}
     assert "A chart begins with five days. So far there are 4." in read(answer)
     assert "Show as table" in read(answer)
 
 
-def test_each_chart_has_its_figures_as_a_table_a_summary_and_a_legend(client, key):
+def test_each_chart_has_its_figures_as_a_table_a_summary_and_a_legend(staff, key):
     remember(key, 1, days_ago=6)
     remember(key, 2, days_ago=2, type="semantic")
     for days_ago in range(6):
         log_request(key, days_ago=days_ago, tokens=10 + days_ago, milliseconds=3.0)
         log_request(key, days_ago=days_ago, tier="fts5", milliseconds=8.0)
 
-    answer = client.get(PAGE, {"days": 7})
+    answer = staff.get(PAGE, {"days": 7})
 
     charts, page = read_charts(answer), read(answer)
     assert set(charts) == {"growth", "tokens", "latency"}
@@ -123,25 +112,37 @@ def test_each_chart_has_its_figures_as_a_table_a_summary_and_a_legend(client, ke
     assert " style=" not in page
 
 
-def test_days_are_the_operators_not_the_servers(client, key):
+def test_times_are_rounded_as_the_requests_are_and_the_search_has_its_line(staff, key):
+    for days_ago in range(6):
+        log_request(key, days_ago=days_ago, milliseconds=15.66146492469446 + days_ago)
+
+    page = read(staff.get(PAGE))
+
+    assert "<dd>18 ms <small>median</small>" in page
+    assert "95 % are faster than 21 ms" in page
+    assert ".66" not in re.sub(r"<script.*?</script>", "", page)
+    assert page.count('class="spark"') >= 1
+
+
+def test_days_are_the_operators_not_the_servers(staff, key):
     now = datetime.now(UTC)
     log_request(key, tokens=50)
-    client.cookies["studio_zone"] = "Pacific%2FKiritimati"  # fourteen hours ahead
-    far_east = client.get(PAGE).context["charts"][1].labels[-1]
-    client.cookies["studio_zone"] = "Etc%2FGMT%2B12"
-    far_west = client.get(PAGE).context["charts"][1].labels[-1]
+    staff.cookies["studio_zone"] = "Pacific%2FKiritimati"  # fourteen hours ahead
+    far_east = staff.get(PAGE).context["charts"][1].labels[-1]
+    staff.cookies["studio_zone"] = "Etc%2FGMT%2B12"
+    far_west = staff.get(PAGE).context["charts"][1].labels[-1]
 
     assert far_east == f"{(now + timedelta(hours=14)):%-d %b}"
     assert far_west == f"{(now - timedelta(hours=12)):%-d %b}"
     assert far_east != far_west
 
 
-def test_what_needs_a_look_says_why_and_leads_there(client, key):
+def test_what_needs_a_look_says_why_and_leads_there(staff, key):
     remember(key, 1)
     log_request(key, is_failed=True, status=502, outcome="failed")
     log_request(key)
 
-    page = read(client.get(PAGE))
+    page = read(staff.get(PAGE))
 
     assert "Memory is off" in page
     assert "/dashboard/settings#group-use" in page
@@ -150,29 +151,29 @@ def test_what_needs_a_look_says_why_and_leads_there(client, key):
     assert "1 memory waits for its vector" in page
 
 
-def test_the_busiest_keys_are_told_with_what_they_cost(client, key):
+def test_the_busiest_keys_are_told_with_what_they_cost(staff, key):
     other, _ = create_api_key("<b>other</b>")
     remember(key, 1)
     for _ in range(3):
         log_request(key, tokens=30)
     log_request(other, tokens=8)
 
-    page = client.get(PAGE).content.decode()
+    page = staff.get(PAGE).content.decode()
 
     assert page.index("assistant</a>") < page.index("&lt;b&gt;other&lt;/b&gt;</a>")
     assert "30 each" in page
     assert f"/dashboard/memory?key={key.id}" in page
 
 
-def test_an_address_that_asks_for_another_time_gets_the_usual_one(client):
+def test_an_address_that_asks_for_another_time_gets_the_usual_one(staff):
     for days in ("0", "-7", "9999999", "x", "7 OR 1=1"):
-        assert client.get(PAGE, {"days": days}).context["days"] == 30
+        assert staff.get(PAGE, {"days": days}).context["days"] == 30
 
 
-def test_the_number_of_queries_does_not_grow_with_what_is_stored(client, key):
+def test_the_number_of_queries_does_not_grow_with_what_is_stored(staff, key):
     def count_queries():
         with CaptureQueriesContext(connection) as captured:
-            assert client.get(PAGE).status_code == 200
+            assert staff.get(PAGE).status_code == 200
         return len(captured)
 
     remember(key, 0)

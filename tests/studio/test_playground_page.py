@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +18,7 @@ from memory.injection import LABEL
 from memory.models import Memory, MemoryUse
 from memory.records import MemoryDraft, MemoryRecord
 from tests.engine import do_jobs, use_static_model
+from tests.studio.page_text import read_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fresh_engine")]
 
@@ -45,12 +45,6 @@ def remember(owner: str, content: str, key: str = "", **fields: Any) -> MemoryRe
 def run(client: Client, **fields: Any) -> Any:
     """What an operator gets who fills the form in; without `q` the form alone."""
     return client.get(f"/dashboard/memory?{urlencode({'tab': 'playground', **fields})}")
-
-
-def read_text(answer: Any) -> str:
-    """The page as it is read: without markup, blanks folded."""
-    html = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", answer.content.decode(), flags=re.DOTALL)
-    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", html)))
 
 
 def test_the_form_starts_with_the_defaults_and_the_strategy_that_chats_use(operator):

@@ -14,9 +14,11 @@ PAGE = "/dashboard/requests"
 
 @pytest.fixture
 def memory_key(studio_server: LiveServer) -> tuple[str, str]:
-    """Two chats of a fresh key, one with a memory; returns the memory's key and the key's id."""
+    """Two chats of a fresh key, one with memories; returns the key of one of them and the API key's id."""
     key = studio_server.take_key()
     memory = studio_server.remember(key, "The user likes green tea")
+    for kind in ("black", "white", "mint"):  # several links, one below the other
+        studio_server.remember(key, f"The user likes {kind} tea")
     studio_server.chat(key, "I prefer jasmine tea.", headers={"x-omniroute-session-id": f"tea-{key.id}"})
     studio_server.chat(key, "hello", headers={"x-omniroute-no-memory": "1"})
     studio_server.wait_until_idle()

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -19,12 +18,6 @@ from memory.records import MemoryDraft
 pytestmark = pytest.mark.django_db
 PAGE = "/dashboard/requests"
 HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "{{7*7}}", '" onmouseover="alert(1)']
-
-
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ona", password="x", is_staff=True))
-    return client
 
 
 def remember(key: str = "tea", content: str = "likes tea", **fields: Any) -> str:
@@ -77,10 +70,18 @@ def test_a_call_is_told_in_one_line(staff: Client) -> None:
 def test_a_failure_says_what_happened(staff: Client) -> None:
     log(status=429, outcome="refused", is_failed=True, error_message="The provider limits the rate, retry after 20 s")
     log(outcome="left", status=200)
+    log(outcome="broken", status=200, is_failed=True, error_message="The provider broke the connection off")
+    log(status=401, outcome="refused", is_failed=True, api_key_id="", key_name="", error_code="invalid_api_key")
+    log(status=404, outcome="refused", is_failed=True, error_message="x" * 400)
     log(memory_state="opted_out")
     page = read(staff)
     assert "The provider limits the rate, retry after 20 s" in page
-    assert "200 client left" in page
+    assert "· client left" in page
+    assert "The provider broke the connection off" in page
+    # The column of the status holds three digits; words would be cut off there.
+    assert page.count(">200</span>") == 3
+    assert "unknown API key" in page and "no API key" not in page
+    assert "x" * 141 not in page
     assert "opted out of memory" in page
 
 
@@ -97,6 +98,20 @@ def test_an_open_request_shows_its_memories_and_facts_with_ways_to_them(staff: C
         assert "0.91 · 7 tokens" in page
         assert "18 ms (search 14 ms)" in page
         assert "Qdrant does not answer" in page
+
+
+def test_many_memories_are_folded_and_a_score_of_none_is_told_in_a_word(staff: Client) -> None:
+    ids = [remember(f"k{number}") for number in range(23)]
+    row = log(*ids, carried=[[memory_id, 0, 7] for memory_id in ids])
+    page = read(staff, open=row.pk)
+    assert "3 more that went in" in page
+    assert all(f'href="/dashboard/memory?id={memory_id}"' in page for memory_id in ids)
+    assert page.count("newest · 7 tokens") == 23 and "0.0000" not in page
+
+
+def test_a_chat_that_took_the_newest_is_replayed_so(staff: Client) -> None:
+    row = log(strategy="exact")  # how the log tells of chats set to "recent"
+    assert "&amp;a=recent" in staff.get(PAGE, {"open": row.pk}).content.decode()
 
 
 def test_a_memory_leads_to_the_requests_that_carried_or_taught_it(staff: Client) -> None:
