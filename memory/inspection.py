@@ -13,8 +13,10 @@ from django.db.models import F, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
+from embeddings.resolver import resolve
+from memory.backends.listing import load_page
 from memory.backends.manager import get_primary
-from memory.backends.selection import put_in_order, select_matching
+from memory.backends.selection import select_matching
 from memory.config import load_settings
 from memory.models import Memory
 from memory.records import DEFAULT_ORDER, MemoryFilter, MemoryOrder, MemoryRecord
@@ -53,13 +55,15 @@ class QdrantPlace:
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How one memory stands in the indexes. `keyword_fault` is None while the full-text index works; `model` is the
-    embedding of the index that answers, None without one; `qdrant` is None while Qdrant is off."""
+    """How one memory stands in the indexes. `keyword_fault` is None while the full-text index works; `has_source` is
+    false while no embedding source is chosen; `model` is the embedding of the index that answers, None without one;
+    `qdrant` is None while Qdrant is off."""
 
     keyword_fault: str | None
     has_vector: bool
     is_waiting: bool
     attempts: int
+    has_source: bool
     model: str | None
     dimensions: int | None
     qdrant: QdrantPlace | None
@@ -84,7 +88,7 @@ def list_page(filter: MemoryFilter, *, limit: int, offset: int, order: MemoryOrd
     if not backend.is_local:
         page = backend.list(filter, limit=limit, offset=offset, order=order)
         return ListedMemories(page.records, offset + len(page.records) < page.total)
-    records = load_records(put_in_order(select_matching(filter), order)[offset : offset + limit + 1])
+    records = load_page(filter, order, limit=limit + 1, offset=offset)
     return ListedMemories(records[:limit], len(records) > limit)
 
 
@@ -98,8 +102,15 @@ def count_tokens(filter: MemoryFilter) -> int:
 
 
 def list_waiting(ids: Sequence[str]) -> set[str]:
-    """Those of these memories whose vectors are not up to date."""
+    """Those of these memories whose vectors are not up to date; none while nothing is there to make vectors."""
+    if not has_embedding_source():
+        return set()
     return set(Memory.objects.filter(uuid__in=ids, needs_reindex=True).values_list("uuid", flat=True))
+
+
+def has_embedding_source() -> bool:
+    """Whether one is chosen; it may fail at the moment."""
+    return resolve(load_settings().embedding).source is not None
 
 
 def list_sessions(owner: str | None) -> list[str]:
@@ -125,6 +136,7 @@ def read_index_state(record: MemoryRecord) -> IndexState:
         has_vector=has_vector,
         is_waiting=bool(row and row["needs_reindex"]),
         attempts=row["index_attempts"] if row else 0,
+        has_source=has_embedding_source(),
         model=None if active is None else _name_model(active.signature),
         dimensions=None if active is None else active.dimensions,
         qdrant=_find_in_qdrant(record),

@@ -16,8 +16,18 @@ POLARITIES: tuple[Polarity, ...] = ("positive", "negative")
 ExpiryState = Literal["never", "active", "soon", "expired"]
 EXPIRY_STATES: tuple[ExpiryState, ...] = ("never", "active", "soon", "expired")
 # A minus sign means the latest, or last in the alphabet, first. Ties are broken by `memory_id` the same way.
-MemoryOrder = Literal["-created", "created", "-updated", "updated", "-key", "key"]
-MEMORY_ORDERS: tuple[MemoryOrder, ...] = ("-created", "created", "-updated", "updated", "-key", "key")
+# `used` goes by how many chats have carried a memory, and among equals by when the last one did.
+MemoryOrder = Literal["-created", "created", "-updated", "updated", "-key", "key", "-used", "used"]
+MEMORY_ORDERS: tuple[MemoryOrder, ...] = (
+    "-created",
+    "created",
+    "-updated",
+    "updated",
+    "-key",
+    "key",
+    "-used",
+    "used",
+)
 DEFAULT_ORDER: MemoryOrder = "-created"
 # `backend`: ranked by, or for, a backend that is not this database.
 Tier = Literal["fts5", "vector", "hybrid-rrf", "qdrant", "adaptive", "backend"]

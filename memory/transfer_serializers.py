@@ -14,7 +14,8 @@ from core.fields import (
     StrictSerializer,
     StrictTextField,
 )
-from memory.erasing import ErasePlan, EraseReceipt
+from core.words import gettext as _
+from memory.erasing import ErasePlan
 from memory.serializers import MAX_ID_LENGTH, MAX_POSITION, MemoryListQuery, OwnerField
 from memory.transfer import ImportOptions, ImportPlan, ImportReport, list_formats
 
@@ -53,9 +54,8 @@ class EraseBody(StrictSerializer):
 def make_options(values: Mapping[str, Any], query: Mapping[str, Any]) -> ImportOptions:
     """Return the options that the values of an ImportQuery ask for. InvalidFieldsError when nobody owns the result."""
     if "apiKeyId" not in query and not values["keepOwners"]:
-        raise InvalidFieldsError(
-            [FieldError("apiKeyId", "Is required: the key that gets the memories. Empty is no key; or set keepOwners")]
-        )
+        told = _("Is required: the key that gets the memories. Empty is no key; or set keepOwners")
+        raise InvalidFieldsError([FieldError("apiKeyId", told)])
     return ImportOptions(
         owner=values.get("apiKeyId", ""),
         format=values["format"],
@@ -81,11 +81,6 @@ def render_erase_plan(plan: ErasePlan) -> dict[str, Any]:
     """Return what a dry run of an erasure answers."""
     places = [{"name": place.name, "count": place.count, "error": place.error} for place in plan.places]
     return {"dryRun": True, "memories": plan.memories, "places": places}
-
-
-def render_receipt(receipt: EraseReceipt) -> dict[str, Any]:
-    """Return what an erasure answers."""
-    return {"dryRun": False, "receipt": receipt.tell()}
 
 
 def _render_plan(plan: ImportPlan) -> dict[str, Any]:

@@ -20,7 +20,9 @@ from core.errors import FieldError, InvalidFieldsError, InvalidRequestError
 from core.fields import validate_body, validate_query
 from core.json_body import read_json_object
 from core.rest_view import RestView
-from memory.erasing import confirm_and_erase, plan_erase
+from core.words import gettext as _
+from memory.background import Work
+from memory.erasing import plan_erase, start_erase
 from memory.records import EraseScope
 from memory.serializers import make_filter
 from memory.transfer import (
@@ -39,9 +41,9 @@ from memory.transfer_serializers import (
     make_options,
     render_erase_plan,
     render_plan,
-    render_receipt,
     render_report,
 )
+from memory.work_serializers import answer_work, render_receipt
 
 WRITERS: Final = {
     "jsonl": (export_jsonl, "application/x-ndjson"),
@@ -98,11 +100,10 @@ class EraseView(RestView):
         if values["dryRun"]:
             return Response(render_erase_plan(plan_erase(scope)))
         if "confirm" not in values:
-            raise InvalidFieldsError(
-                [FieldError("confirm", "Is required: the number of memories that a dry run tells")]
-            )
-        receipt = confirm_and_erase(scope, confirmed=values["confirm"], erased_by=_name_caller(request))
-        return Response(render_receipt(receipt))
+            told = _("Is required: the number of memories that a dry run tells")
+            raise InvalidFieldsError([FieldError("confirm", told)])
+        erased = start_erase(scope, confirmed=values["confirm"], erased_by=_name_caller(request))
+        return answer_work(erased) if isinstance(erased, Work) else Response(render_receipt(erased))
 
 
 def _stream(request: Request, pieces: Iterator[bytes]) -> Iterator[bytes] | AsyncIterator[bytes]:
@@ -138,9 +139,9 @@ def _read_upload(request: Request) -> tuple[Any, str]:
             return io.BytesIO(request.body), "upload"
         file = request._request.FILES.get("file")
     except (MultiPartParserError, RawPostDataException, UnreadablePostError):
-        raise InvalidRequestError("The body could not be read") from None
+        raise InvalidRequestError(_("The body could not be read")) from None
     if file is None:
-        raise InvalidFieldsError([FieldError("file", "Is required: the file to import")])
+        raise InvalidFieldsError([FieldError("file", _("Is required: the file to import"))])
     return file, file.name or "upload"
 
 

@@ -58,12 +58,18 @@ class RequestMemory:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The request a memory was first taken out of, and the last that carried it; None where the log knows none."""
+    """The request a memory was first taken out of; None where the log knows none."""
 
     extracted_request_id: str | None = None
     extracted_at: datetime | None = None
-    injected_request_id: str | None = None
-    injected_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CarryingRequest:
+    """A request that carried a memory, as far as the log of requests reaches."""
+
+    request_id: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +116,20 @@ def read_uses(memory_ids: Sequence[str]) -> dict[str, MemoryUse]:
 
 
 def read_provenance(memory_id: str) -> Provenance:
-    """Return where a memory came from and where it was last carried, as far as the log of requests reaches."""
-    links = RequestLink.objects.filter(memory_uuid=memory_id)
-    first = links.filter(kind=RequestLink.Kind.EXTRACTED).order_by("created_at", "id").first()
-    last = links.filter(kind=RequestLink.Kind.INJECTED).order_by("-created_at", "-id").first()
+    """Return where a memory came from, as far as the log of requests reaches."""
+    links = RequestLink.objects.filter(memory_uuid=memory_id, kind=RequestLink.Kind.EXTRACTED)
+    first = links.order_by("created_at", "id").first()
     return Provenance(
         extracted_request_id=first.request_id if first else None,
         extracted_at=first.created_at if first else None,
-        injected_request_id=last.request_id if last else None,
-        injected_at=last.created_at if last else None,
     )
+
+
+def list_carrying_requests(memory_id: str, limit: int) -> list[CarryingRequest]:
+    """Return the last `limit` requests that carried the memory, newest first."""
+    links = RequestLink.objects.filter(memory_uuid=memory_id, kind=RequestLink.Kind.INJECTED)
+    newest = links.order_by("-created_at", "-id").values_list("request_id", "created_at")[:limit]
+    return [CarryingRequest(request_id, at) for request_id, at in newest]
 
 
 def list_request_memories(request_ids: Sequence[str]) -> list[RequestMemory]:

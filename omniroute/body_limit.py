@@ -2,14 +2,23 @@
 
 import asyncio
 import json
+from collections.abc import Iterable
+from io import BytesIO
 from typing import Final
 
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse
+from django.template.defaultfilters import filesizeformat
+from django.utils import translation
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog import get_logger
 
 from core.error_handler import build_error_body
 from core.errors import TooLargeError
-from core.middleware import choose_request_id
+from core.middleware import REQUEST_ID_KEY, choose_request_id
+from core.words import gettext as _
+from studio.errors import is_studio_path, show_error
 
 # A client that is still sending when the connection closes may never see the answer, so a while more is read and
 # thrown away.
@@ -61,22 +70,20 @@ class BodyLimit:
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         log.info("http.request.too_large", limit_bytes=self.max_bytes)
-        error = TooLargeError(f"The request body is larger than {self.max_bytes} bytes")
-        body = json.dumps(build_error_body(error)).encode()
-        headers = {
-            "content-type": "application/json",
-            "x-request-id": _name_request(scope),
-            "content-length": str(len(body)),
-            "x-content-type-options": "nosniff",
-            "connection": "close",
-        }
-        await send(
-            {
-                "type": "http.response.start",
-                "status": error.status,
-                "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-            }
-        )
+        request_id = _name_request(scope)
+        if is_studio_path(scope["path"]):
+            page = await sync_to_async(_render_page)(scope, request_id, self.max_bytes)
+            headers, body = list(page.items()), page.content
+        else:
+            headers, body = [("content-type", "application/json")], _write_json(self.max_bytes)
+        headers += [
+            ("x-request-id", request_id),
+            ("content-length", str(len(body))),
+            ("x-content-type-options", "nosniff"),
+            ("connection", "close"),
+        ]
+        start = {"type": "http.response.start", "status": TooLargeError.status, "headers": _encode(headers)}
+        await send(start)
         await send({"type": "http.response.body", "body": body, "more_body": True})
         await self._drain(receive)
         await send({"type": "http.response.body", "body": b""})
@@ -93,6 +100,26 @@ class BodyLimit:
                     drained_bytes += len(message.get("body", b""))
         except TimeoutError:
             return
+
+
+def _write_json(max_bytes: int) -> bytes:
+    error = TooLargeError(_("The request body is larger than %(max_bytes)s bytes") % {"max_bytes": max_bytes})
+    return json.dumps(build_error_body(error)).encode()
+
+
+def _render_page(scope: Scope, request_id: str, max_bytes: int) -> HttpResponse:
+    """The studio's page for it; Django itself never sees the request, so no middleware has read it."""
+    request = ASGIRequest(scope, BytesIO())
+    request.META[REQUEST_ID_KEY] = request_id
+    told = _(
+        "Nothing was kept: this server takes up to %(size)s at once. For a larger file run manage.py memory_import"
+    )
+    with translation.override(translation.get_language_from_request(request)):
+        return show_error(request, TooLargeError(told % {"size": filesizeformat(max_bytes)}))
+
+
+def _encode(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
 def _name_request(scope: Scope) -> str:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from core.accounts.keys import create_api_key
 from core.accounts.models import ApiKey
 from core.runtime_settings import Section, SettingField
+from core.words import gettext as _
 
 OPERATOR_NAME: Final = "operator"
 FIRST_KEY_NAME: Final = "first-key"
@@ -24,7 +25,7 @@ SETUP_SECTION: Final = Section(
             "setupCompletedAt",
             "text",
             None,
-            "When the first start made the operator's login and the first key; kept so that it happens once.",
+            _("When the first start made the operator's login and the first key; kept so that it happens once."),
             nullable=True,
         ),
     ),

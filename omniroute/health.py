@@ -16,6 +16,7 @@ from core.db.sqlite.vec0 import STATUS
 from core.error_handler import build_error_body, refuse_method
 from core.errors import AppError
 from core.jobs import queue
+from core.words import gettext as _
 from memory.indexing import count_pending
 from memory.search.keyword import find_fulltext_fault
 from memory.triggers import find_missing_triggers
@@ -57,9 +58,9 @@ def readyz(request: HttpRequest) -> JsonResponse:
         fulltext_fault = f"triggers are missing ({', '.join(missing)})" if missing else find_fulltext_fault()
         report = {"database": "ok", "migrations": "applied", "jobs": _report_jobs(), "indexes": _report_indexes()}
     except DatabaseError:
-        return _refuse("the database does not answer")
+        return _refuse(_("the database does not answer"))
     if fulltext_fault:
-        return _refuse(f"the full-text index is broken: {fulltext_fault}", report)
+        return _refuse(_("the full-text index is broken: %(fault)s") % {"fault": fulltext_fault}, report)
     return JsonResponse({"status": "ok", **report})
 
 

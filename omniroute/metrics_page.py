@@ -14,6 +14,7 @@ from core.error_handler import error_response, refuse_method
 from core.errors import AppError, NotFoundError
 from core.jobs import queue
 from core.metrics import load_instruments
+from core.words import gettext as _
 from memory.indexing import count_pending, find_oldest_pending
 from omniroute.health import READING
 
@@ -24,7 +25,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if request.method not in READING:
         return refuse_method(*READING)
     if not settings.METRICS_ENABLED:
-        return error_response(NotFoundError("Not found"))
+        return error_response(NotFoundError(_("Not found")))
     try:
         require_manager(identify_caller(request.headers.get("authorization")))
     except AppError as error:

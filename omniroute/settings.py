@@ -21,6 +21,7 @@ from omniroute.env import (
     read_seconds,
     read_text,
 )
+from omniroute.languages import list_languages
 from omniroute.logs import configure_logging
 from omniroute.provider_keys import PROVIDER_API_KEY_NAMES
 
@@ -131,8 +132,11 @@ JOB_HANDLERS = {
     "memory.bulk_change": "memory.tasks.change_many",
     "memory.undo_change": "memory.tasks.undo_change",
     "memory.check_backends": "memory.tasks.check_backends",
+    "memory.compact": "memory.tasks.compact_many",
     "memory.compact_old": "memory.tasks.compact_old",
+    "memory.count_old": "memory.tasks.count_old",
     "memory.erase": "memory.tasks.erase_rest",
+    "memory.erase_scope": "memory.tasks.erase_all",
     "memory.extract_facts": "memory.tasks.extract_exchange",
     "memory.fetch_models": "memory.tasks.fetch_models",
     "memory.import": "memory.tasks.import_upload",
@@ -177,7 +181,7 @@ configure_logging(LOG_LEVEL, LOG_FORMAT)
 # --- Django -------------------------------------------------------------------------------------------------------
 DEBUG = False
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "omniroute.apps.OperatorAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -203,6 +207,7 @@ MIDDLEWARE = [
     "core.middleware.RequestContextMiddleware",
     "core.middleware.SecurityMiddleware",
     "core.middleware.SessionMiddleware",
+    "core.middleware.LanguageMiddleware",
     "core.middleware.CommonMiddleware",
     "core.middleware.CsrfViewMiddleware",
     "core.middleware.AuthenticationMiddleware",
@@ -243,7 +248,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "/admin/login/"
-LANGUAGE_CODE = "en-us"
+# Programs are answered, logs written and rows stored in it; pages speak the browser's language where that is at hand.
+LANGUAGE_CODE = "en"
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGES = list_languages(LOCALE_PATHS[0])
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

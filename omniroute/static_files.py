@@ -17,6 +17,7 @@ from starlette.types import Scope
 
 from core.error_handler import RefusedRequestError, build_error_body
 from core.errors import AppError, NotFoundError
+from core.words import gettext as _
 from studio.assets import VERSION_PARAMETER, hash_file
 
 # An address without the hash of its content may mean another file tomorrow: an old copy may be used for minutes only;
@@ -59,9 +60,9 @@ def build_static_application() -> Starlette:
 
 
 async def _show_refusal(request: Request, exception: Exception) -> Response:
-    error: AppError = NotFoundError("Not found")
+    error: AppError = NotFoundError(_("Not found"))
     headers = None
     if isinstance(exception, HTTPException) and exception.status_code != NotFoundError.status:
-        error = RefusedRequestError("Method not allowed", status=exception.status_code, code="method_not_allowed")
+        error = RefusedRequestError(_("Method not allowed"), status=exception.status_code, code="method_not_allowed")
         headers = exception.headers
     return JSONResponse(build_error_body(error), status_code=error.status, headers=headers)

@@ -12,14 +12,15 @@ from omniroute.health import healthz, readyz
 from omniroute.metrics_page import metrics
 from omniroute.openapi.views import SchemaView, show_docs
 from studio.forms.sign_in import AdminSignInForm
+from studio.views.shell import show_icon
 
-admin.site.site_header = admin.site.site_title = "OmniRoute Memory"
 admin.site.login_form = AdminSignInForm
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/dashboard/memory"), name="home"),
     path("admin/", admin.site.urls),
     path("dashboard", include("studio.urls")),
+    path("favicon.ico", show_icon, name="favicon"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
@@ -36,6 +37,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/memory/summarize", summarize_views.SummarizeView.as_view(), name="memory-summarize"),
     path("api/memory/summarize/undo", summarize_views.SummarizeUndoView.as_view(), name="memory-summarize-undo"),
     path("api/memory/undo", undo_views.UndoView.as_view(), name="memory-undo"),
+    path("api/memory/jobs/<str:job_id>", undo_views.JobView.as_view(), name="memory-job"),
     path("api/memory/export", transfer_views.ExportView.as_view(), name="memory-export"),
     path("api/memory/import", transfer_views.ImportView.as_view(), name="memory-import"),
     path("api/memory/erase", transfer_views.EraseView.as_view(), name="memory-erase"),

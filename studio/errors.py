@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core import error_handler
@@ -17,7 +18,7 @@ STUDIO_PREFIX: Final = "/dashboard"
 TITLES: Final = {
     400: _("That did not work"),
     403: _("Not allowed"),
-    404: _("There is no such page"),
+    404: _("Not found"),
     409: _("Something changed meanwhile"),
     413: _("That is too large"),
     503: _("The database is busy"),
@@ -25,7 +26,7 @@ TITLES: Final = {
 FAILURE_TITLE: Final = _("Something went wrong on the server")
 
 
-def show_error(request: HttpRequest, error: AppError) -> HttpResponseBase:
+def show_error(request: HttpRequest, error: AppError) -> HttpResponse:
     """Return the page that tells `error`; for a request of htmx a toast, and what is on the screen stays."""
     is_fragment = request.headers.get("HX-Request") == "true"
     context = {
@@ -40,7 +41,8 @@ def show_error(request: HttpRequest, error: AppError) -> HttpResponseBase:
         response.headers.setdefault(name, value)
     if is_fragment:
         response.headers["HX-Reswap"] = "none"
-    return secure(response)
+    secure(response)
+    return response
 
 
 # --- Django's error views: the studio's for its own pages, the plain ones for everybody else ------------------------
@@ -53,13 +55,13 @@ def show_bad_request(request: HttpRequest, exception: Exception | None = None) -
 def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
     if not _is_studio(request):
         return error_handler.show_forbidden(request, exception)
-    return show_error(request, ForbiddenError("Permission denied"))
+    return show_error(request, ForbiddenError(gettext("Permission denied")))
 
 
 def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
     if not _is_studio(request):
         return error_handler.show_not_found(request, exception)
-    return show_error(request, NotFoundError("There is nothing at this address"))
+    return show_error(request, NotFoundError(gettext("There is nothing at this address")))
 
 
 def show_server_failure(request: HttpRequest) -> HttpResponseBase:
@@ -71,9 +73,16 @@ def show_server_failure(request: HttpRequest) -> HttpResponseBase:
 def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     if not _is_studio(request):
         return error_handler.show_csrf_failure(request, reason)
-    told = "The form was too old or came from another site. Load the page again; what you typed was not saved"
+    told = gettext(
+        "The form was too old or came from another site, so nothing was saved. Go back, copy what you typed, load the "
+        "page again and send it anew"
+    )
     return show_error(request, ForbiddenError(told, code="csrf_failed"))
 
 
+def is_studio_path(path: str) -> bool:
+    return f"{path}/".startswith(f"{STUDIO_PREFIX}/")
+
+
 def _is_studio(request: HttpRequest) -> bool:
-    return f"{request.path_info}/".startswith(f"{STUDIO_PREFIX}/")
+    return is_studio_path(request.path_info)

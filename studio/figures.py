@@ -6,11 +6,12 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
+from core.words import translate
 from embeddings.resolver import read_cache_statistics
 from memory.backends.manager import get_primary
 from memory.config import load_settings
 from memory.engine_status import EngineStatus, read_engine_status
-from memory.inspection import count_tokens
+from memory.inspection import count_tokens, has_embedding_source
 from memory.records import MEMORY_TYPES, MemoryFilter
 from studio.wording import write_percent
 
@@ -64,6 +65,7 @@ class ListFigures:
     ready: int
     waiting: int
     readiness: str
+    has_embedding_source: bool
 
 
 def read_list_figures(filter: MemoryFilter) -> ListFigures:
@@ -86,6 +88,7 @@ def read_list_figures(filter: MemoryFilter) -> ListFigures:
         ready=total - waiting,
         waiting=waiting,
         readiness=write_percent(total - waiting, total),
+        has_embedding_source=has_embedding_source(),
     )
 
 
@@ -142,6 +145,7 @@ def judge_engine(status: EngineStatus) -> Health:
 
 def _shorten(reason: str) -> str:
     """The first statement of a reason that says much."""
+    reason = translate(reason)
     for end in (";", ":", ","):
         if len(reason) > REASON_CHARACTERS:
             reason = reason.partition(end)[0]

@@ -15,8 +15,8 @@ from memory.records import MEMORY_ORDERS, MEMORY_TYPES, MemoryFilter, MemoryOrde
 from studio.addresses import read_current, read_query_string
 
 PAGE_ROWS: Final = 20
-# Far pages are slow to reach and nobody reads them: a filter finds sooner.
-MAX_PAGE: Final = 10_000
+# Two hundred million memories: whatever there is can be reached, and a number that is none of a page is near at hand.
+MAX_PAGE: Final = 9_999_999
 DEFAULT_SORT: Final[MemoryOrder] = "-updated"
 MAX_TEXT_CHARACTERS: Final = 1000
 # What stands in an address for memories without an API key, and for those that a client stored as they are.
@@ -129,4 +129,6 @@ def _clean(text: str) -> str:
 
 
 def _read_page(text: str) -> int:
-    return min(max(int(text), 1), MAX_PAGE) if text.isascii() and text.isdigit() and len(text) < 8 else 1
+    if not (text.isascii() and text.isdigit()):
+        return 1
+    return max(int(text), 1) if len(text) <= len(str(MAX_PAGE)) else MAX_PAGE

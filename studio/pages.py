@@ -8,21 +8,26 @@ from django.shortcuts import render
 
 from studio.access import StudioRequest
 from studio.context import build_shell
+from studio.finished_work import tell_finished
 
 Place = Literal["overview", "memory", "requests", "settings"]
 PLACES: Final = ("overview", "memory", "requests", "settings")
 
 
 def render_page(
-    request: HttpRequest,
+    request: StudioRequest,
     template: str,
     context: Mapping[str, Any] | None = None,
     *,
     place: Place,
     status: int = 200,
 ) -> HttpResponse:
-    """Return `template`, which extends studio/base.html, with `shell` in its context; `place` is where we are."""
-    return render(request, template, {"shell": build_shell(request, place), **(context or {})}, status=status)
+    """Return `template`, which extends studio/base.html, with `shell` in its context; `place` is where we are.
+
+    What has ended since the operator's last page is told on this one.
+    """
+    shell = build_shell(request, place, has_open_work=tell_finished(request).goes_on)
+    return render(request, template, {"shell": shell, **(context or {})}, status=status)
 
 
 def render_fragment(

@@ -12,6 +12,7 @@ urlpatterns = [
     path("/sign-out", sign_in.sign_out, name="sign-out"),
     path("/theme", shell.change_theme, name="theme"),
     path("/shell", shell.show_figures, name="shell"),
+    path("/work", shell.show_work, name="work"),
     path("/overview", include("studio.urls_overview")),
     path("/memory", tabs.show_tab, name="memory"),
     path("/memory/", include("studio.urls_memories")),

@@ -16,4 +16,5 @@ urlpatterns: list[URLPattern] = [
     path("/keys/<str:key_id>", api_keys_actions.rename, name="settings-key"),
     path("/keys/<str:key_id>/revoke", api_keys_actions.revoke, name="settings-key-revoke"),
     path("/keys/<str:key_id>/erase", api_keys_erase.erase, name="settings-key-erase"),
+    path("/keys/<str:key_id>/erase/<str:work_id>", api_keys_erase.show_erasure, name="settings-key-erasure"),
 ]

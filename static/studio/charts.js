@@ -13,8 +13,8 @@
   const probe = document.createElement("span");
   probe.hidden = true;
   document.body.append(probe);
-  const read = (token) => {
-    probe.style.color = `var(${token})`;
+  const read = (token, share = 100) => {
+    probe.style.color = `color-mix(in srgb, var(${token}) ${share}%, var(--surface))`;
     return getComputedStyle(probe).color;
   };
 
@@ -39,7 +39,7 @@
   const stack = (data) => {
     const totals = data.labels.map(() => 0);
     const layers = data.series.map((series) => ({
-      stroke: read("--surface"), width: 1, fill: read(series.token), points: { show: false },
+      stroke: read("--surface"), width: 1, fill: read(series.token, 82), points: { show: false },
       values: series.values.map((value, at) => (totals[at] += value)),
     }));
     return layers.reverse();

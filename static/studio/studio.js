@@ -34,7 +34,7 @@
     if (focused && focused !== body && !focused.closest("dialog")) opener = focused;
     dialog.showModal();
     $$("[data-must-be]", dialog).forEach(judgeTyped);
-    $("[data-focus], [aria-invalid=true]", dialog)?.focus();
+    ($("[aria-invalid=true]", dialog) || $("[data-focus]", dialog))?.focus();
   };
   /* Back to what opened the last dialog, where that is still there and nothing else has the focus. */
   const goBack = () => {
@@ -65,12 +65,31 @@
     box.addEventListener("focusout", go);
     go();
   };
-  const startToasts = () => $$("#toasts [data-toast-shown]").forEach(startToast);
+  /* A dialog covers the messages and takes the page from screen readers: a fault then stands in the dialog. */
+  const tellInDialog = (dialog, text) => {
+    const place = $(".dialog-body", dialog) || dialog;
+    const box = $("[data-fault]", place) || document.createElement("p");
+    box.className = "callout bad";
+    box.dataset.fault = "";
+    box.setAttribute("role", "alert");
+    box.textContent = text;
+    place.append(box);
+    box.scrollIntoView({ block: "nearest" });
+  };
+  const startToasts = () => $$("#toasts [data-toast-shown]").forEach((box) => {
+    const dialog = $("dialog:modal");
+    if (!dialog || box.getAttribute("role") !== "alert" || $("a, button", box)) { startToast(box); return; }
+    tellInDialog(dialog, box.textContent.trim());
+    box.remove();
+  });
+  const forgetFaults = () => $$("[data-fault]").forEach((box) => box.remove());
   const say = (text, role = "") => {
+    $$("#toasts [data-said]").filter((box) => box.textContent === text).forEach((box) => box.remove());
     const box = document.createElement("div");
     const said = document.createElement("span");
     box.className = "toast";
     box.dataset.toastShown = "";
+    box.dataset.said = "";
     if (role) box.setAttribute("role", role);
     said.textContent = text;
     box.append(said);
@@ -78,6 +97,8 @@
     startToasts();
   };
   const complain = (text) => say(text, "alert");
+  /* What went wrong on the way is over as soon as an answer comes. */
+  const forgetComplaints = () => $$("#toasts [data-said][role=alert]").forEach((box) => box.remove());
 
   /* --- selection of rows --- */
   const countSelected = () => {
@@ -168,14 +189,16 @@
     if (field.matches("[data-submit-on-change]")) field.form?.requestSubmit();
   });
   const CHARACTERS_PER_TOKEN = 4;
+  const tellLength = (field) => {
+    const told = document.getElementById(field.dataset.lengthTold);
+    if (!told) return;
+    const length = [...field.value].length;
+    $("[data-characters]", told).textContent = length.toLocaleString(root.lang);
+    $("[data-tokens]", told).textContent = Math.ceil(length / CHARACTERS_PER_TOKEN).toLocaleString(root.lang);
+  };
   document.addEventListener("input", (event) => {
     const field = event.target;
-    const told = field.dataset.lengthTold && document.getElementById(field.dataset.lengthTold);
-    if (told) {
-      const length = [...field.value].length;
-      $("[data-characters]", told).textContent = length.toLocaleString(root.lang);
-      $("[data-tokens]", told).textContent = Math.ceil(length / CHARACTERS_PER_TOKEN).toLocaleString(root.lang);
-    }
+    if (field.dataset.lengthTold) tellLength(field);
     if (field.dataset.mustBe) judgeTyped(field);
   });
 
@@ -227,19 +250,59 @@
     lead = event.key === "g" ? "g" : "";
     if (ACTS[event.key]) { event.preventDefault(); ACTS[event.key](); }
   });
-  document.addEventListener("focusin", (event) => {
-    const row = event.target.closest?.("tr.open");
+  const markFocused = (focused) => {
+    const row = focused.closest?.("tr.open");
     if (row) rows().forEach((other) => other.classList.toggle("cursor", other === row));
-  });
+  };
+  document.addEventListener("focusin", (event) => markFocused(event.target));
 
   /* --- htmx --- */
+  /* Whoever signs in anew in another tab gets another token: the cookie has the one that counts. */
+  const readToken = () => document.cookie.split("; ").find((pair) => pair.startsWith("csrftoken="))?.slice(10);
+  document.addEventListener("htmx:configRequest", (event) => {
+    const token = readToken();
+    if (!token || event.detail.verb === "get") return;
+    event.detail.headers["X-CSRFToken"] = token;
+    if (event.detail.formData.has("csrfmiddlewaretoken")) event.detail.formData.set("csrfmiddlewaretoken", token);
+  });
+  let pressed = null;  // what had the focus as its request began: switched off meanwhile it loses it, and is given it back
+  /* What is typed into a row's form is never thrown away by a list that comes anew: that waits, or is refused. */
+  let isListBehind = false;
+  const hasChanged = (field) => (field.options
+    ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+    : field.value !== field.defaultValue);
+  const findEdited = () => $$("tr.edit-row form")
+    .find((form) => $("[role=alert], [aria-invalid=true]", form)
+      || $$("input:not([type=hidden]), textarea, select", form).some(hasChanged));
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const asking = event.detail.elt;
+    if (asking.id === "list-loader" && $("tr.edit-row")) {
+      isListBehind = true;
+      event.preventDefault();
+      return;
+    }
+    if (event.detail.target?.id !== "list" && !asking.matches("[data-edit]")) return;
+    const edited = findEdited();
+    if (edited) {
+      event.preventDefault();
+      $("textarea", edited).focus();
+      complain(body.dataset.unsaved || "");
+    } else if (asking.matches("[data-edit]")) {
+      $("tr.edit-row [data-cancel]")?.click();
+    }
+  });
+  addEventListener("beforeunload", (event) => { if (findEdited()) event.preventDefault(); });
   document.addEventListener("htmx:beforeRequest", (event) => {
     // A poll rests while nobody looks.
     if (event.target.matches("[data-poll]") && document.hidden) event.preventDefault();
+    const { elt } = event.detail;
+    const focused = document.activeElement;
+    if (focused && (focused === elt || (elt.matches("form") && focused.form === elt))) pressed = { elt, focused };
   });
   /* The row whose memory is open beside the list is the one that keys act on. */
   const markOpened = () => {
     const opened = document.getElementById($(".drawer [data-back-to]")?.dataset.backTo)?.closest("tr");
+    rows().forEach((row) => row.classList.toggle("current", row === opened));
     if (opened) rows().forEach((row) => row.classList.toggle("cursor", row === opened));
   };
   let lastRow = -1;
@@ -248,8 +311,18 @@
     const table = event.detail.target?.id === "list" && $("table", event.detail.target);
     if (table) table.setAttribute("aria-busy", String(isBusy));
   };
-  document.addEventListener("htmx:beforeSend", (event) => markBusy(event, true));
-  document.addEventListener("htmx:afterRequest", (event) => markBusy(event, false));
+  document.addEventListener("htmx:beforeSend", (event) => {
+    markBusy(event, true);
+    if (!event.target.matches("[data-poll]")) forgetFaults();
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    markBusy(event, false);
+    if (event.detail.successful) forgetComplaints();
+    if (pressed?.elt !== event.detail.elt) return;
+    const { focused } = pressed;
+    pressed = null;
+    if (document.activeElement === body && !$("dialog[open]") && focused.isConnected) focused.focus({ preventScroll: true });
+  });
   document.addEventListener("htmx:beforeSwap", (event) => {
     const source = event.detail.requestConfig?.elt;
     backTo = source?.dataset.backTo || "";
@@ -273,12 +346,14 @@
     startToasts();
     showBrought(event.target);
     fill(event.target);
-    countSelected();
+    $$("[data-length-told]", event.target).forEach(tellLength);
   });
   document.addEventListener("htmx:oobAfterSwap", (event) => { startToasts(); showBrought(event.target); });
   document.addEventListener("htmx:afterSettle", (event) => {
-    const place = event.target.isConnected ? event.target : document.body;
-    const wish = place.matches?.("[data-focus]") ? place : $("[data-focus]", place);
+    const arrived = event.target.isConnected ? event.target : null;
+    const place = arrived || body;
+    const inError = arrived && $("[aria-invalid=true]", arrived);
+    const wish = inError || (place.matches?.("[data-focus]") ? place : $("[data-focus]", place));
     if (wish) {
       wish.focus({ preventScroll: !wish.matches("input,textarea") });
       wish.removeAttribute("data-focus");
@@ -288,15 +363,22 @@
       else goBack();
     }
     backTo = "";
-    if (event.target.id === "drawer") markOpened();
+    // Only now: until it has settled, htmx gives what it has swapped its classes back.
+    countSelected();
+    markFocused(document.activeElement);
+    markOpened();
+    if (isListBehind && !$("tr.edit-row")) {
+      isListBehind = false;
+      window.htmx.trigger(body, "memories-changed");
+    }
   });
-  /* What asks first says it in words of its own: data-confirm names a dialog of the page. */
   document.addEventListener("htmx:load", startToasts);
 
   startToasts();
   countSelected();
   markOpened();
   showBrought(document);
+  if (document.activeElement === body) $("main [aria-invalid=true]")?.focus();
   const wanted = location.hash.slice(1);
   if (wanted) openDialog(document.getElementById(wanted));
 })();

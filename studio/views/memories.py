@@ -1,5 +1,6 @@
 """Memories: the list, its figures, one memory beside it."""
 
+from datetime import datetime
 from typing import Any, Final
 
 from django.http import HttpResponse, HttpResponseBase
@@ -63,8 +64,7 @@ def show_page(request: StudioRequest) -> HttpResponseBase:
             # Without the fields that say nothing.
             response.headers["HX-Replace-Url"] = listed.address()
         return response
-    last = list_page(MemoryFilter(None), limit=1, offset=0, order="-updated").records
-    context["last_write"] = last[0].updated_at if last else None
+    context["last_write"] = _read_last_write()
     context.update(_build_drawer(listed, memory_id))
     return render_page(request, "studio/memories.html", context, place="memory")
 
@@ -77,6 +77,7 @@ def show_figures(request: StudioRequest) -> HttpResponseBase:
     figures = read_list_figures(listed.filter)
     pages = max(1, -(-figures.total // PAGE_ROWS))
     context = {"listed": listed, "figures": figures, "pages": pages, **_count_rows(listed, figures.total)}
+    context["last_write"] = _read_last_write()
     return render_fragment(request, "studio/_memory_figures.html", context)
 
 
@@ -111,6 +112,7 @@ def _build_list(listed: ListQuery, page: ListedMemories) -> dict[str, Any]:
         # Beyond the last page nothing was counted, so nothing is known.
         "total": known_total if rows or listed.page == 1 else None,
         "sort_key": listed.address(sort="-key" if listed.order == "key" else "key", page=None),
+        "sort_used": listed.address(sort="used" if listed.order == "-used" else "-used", page=None),
         "sort_updated": listed.address(sort="updated" if listed.order == "-updated" else None, page=None),
         "filter_fields": [(name, value) for name, value in listed.values.items() if name in FILTERS],
         "previous_address": listed.address(page=listed.page - 1) if listed.page > 1 else "",
@@ -149,7 +151,7 @@ def _show_drawer(request: StudioRequest, listed: ListQuery, memory_id: str) -> H
     if is_gone:
         # Whoever deleted the memory knows; the drawer closes.
         del context["drawer_error"]
-    response = render_fragment(request, "studio/_memory_drawer.html", context)
+    response = render_fragment(request, "studio/_memory_drawer_swap.html", context)
     if is_gone:
         response.headers["HX-Replace-Url"] = listed.address()
     return response
@@ -163,6 +165,11 @@ def _build_drawer(listed: ListQuery, memory_id: str) -> dict[str, Any]:
     except AppError as error:
         return {"listed": listed, "detail": None, "drawer_error": error.message}
     return {"listed": listed, "detail": detail, "detail_address": listed.address(id=memory_id)}
+
+
+def _read_last_write() -> datetime | None:
+    last = list_page(MemoryFilter(None), limit=1, offset=0, order="-updated").records
+    return last[0].updated_at if last else None
 
 
 def _count_rows(listed: ListQuery, total: int) -> dict[str, int]:

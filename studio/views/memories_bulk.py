@@ -8,19 +8,20 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import InvalidRequestError
 from memory import corrections
+from memory.background import AT_ONCE_THINGS, Work
 from memory.bulk_changes import BulkChange, start_bulk_change, start_undo
 from memory.corrections import Correction, UndoReport
 from memory.inspection import list_memory_ids
 from memory.records import MEMORY_TYPES, MemoryType
 from studio.access import StudioRequest, staff_page
 from studio.answers import finish, finish_with_warning, show_dialog
+from studio.finished_work import tell_undone
 from studio.forms.memories import TYPE_NAMES
 from studio.memory_selection import Selection, load_memory, load_selected, read_selection
 from studio.wording import write_number
 
 SHOWN: int = 3
-# More than this takes longer than anybody waits for a page.
-AT_ONCE: int = 2000
+AT_ONCE: int = AT_ONCE_THINGS
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -54,7 +55,7 @@ def retype(request: StudioRequest) -> HttpResponseBase:
     selection = read_selection(request)
     if request.method != "POST":
         context = {
-            "title": _("Change the type"),
+            "title": _ask_retype(selection.count),
             "action": reverse("studio:memory-retype"),
             "selection": selection,
             "types": [(name, TYPE_NAMES[name]) for name in MEMORY_TYPES],
@@ -83,9 +84,9 @@ def merge(request: StudioRequest) -> HttpResponseBase:
 @staff_page
 def undo(request: StudioRequest, undo_id: str) -> HttpResponseBase:
     """Take a change back. What is newer stays, and is told."""
-    report = start_undo(undo_id, is_forced=True)
-    if report is None:
-        return finish(request, _("So many memories are put back in the background; the page shows how far it is"))
+    report = start_undo(undo_id, is_forced=True, asked_by=request.user.get_username())
+    if isinstance(report, Work):
+        return finish(request, _("So many memories are put back in the background; a message tells when it is done"))
     text = _tell_undone(report)
     return finish_with_warning(request, text) if report.kept_newer else finish(request, text)
 
@@ -95,10 +96,12 @@ def _is_for_a_job(selection: Selection) -> bool:
 
 
 def _leave_to_a_job(request: StudioRequest, change: BulkChange) -> HttpResponseBase:
-    started = start_bulk_change(change)
+    started = start_bulk_change(change, asked_by=request.user.get_username())
     if not started.is_queued:
         return finish(request, _("Done"), undo_id=started.undo_id)
-    told = _("%(count)s memories are being changed in the background. When that is done, it can be undone here")
+    told = _(
+        "%(count)s memories are being changed in the background. A message tells when it is done, and offers the undo"
+    )
     return finish(request, told % {"count": write_number(started.count)})
 
 
@@ -119,6 +122,11 @@ def _ask_delete(count: int) -> str:
     return ngettext("Delete %(count)s memory?", "Delete %(count)s memories?", count) % {"count": write_number(count)}
 
 
+def _ask_retype(count: int) -> str:
+    told = ngettext("Change the type of %(count)s memory", "Change the type of %(count)s memories", count)
+    return told % {"count": write_number(count)}
+
+
 def _tell_deleted(correction: Correction) -> str:
     if not correction.count:
         return _("Nothing was deleted: it was gone already")
@@ -130,10 +138,4 @@ def _tell_undone(report: UndoReport) -> str:
     if report.was_undone_before:
         return _("This was undone before")
     count = report.restored_count + (len(report.removed) if report.kind == "import" else 0)
-    told = ngettext("Undone: %(count)s memory is as it was", "Undone: %(count)s memories are as they were", count)
-    text = told % {"count": write_number(count)}
-    if report.kept_newer:
-        kept = ngettext("%(count)s is newer and stays", "%(count)s are newer and stay", len(report.kept_newer))
-        newer = kept % {"count": write_number(len(report.kept_newer))}
-        text = _("%(undone)s. %(newer)s: %(reason)s") % {"undone": text, "newer": newer, "reason": report.kept_newer[0]}
-    return text
+    return tell_undone(count, report.kept_newer)

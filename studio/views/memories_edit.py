@@ -63,7 +63,9 @@ def edit(request: StudioRequest, memory_id: str) -> HttpResponseBase:
     try:
         correction = corrections.edit(memory_id, form.make_changes(), seen_at=form.cleaned_data["seen"])
     except ConflictError as error:
-        _add_conflict(form, error)
+        if error.param != "key":
+            return _show_edit(request, form, theirs=load_memory(memory_id), status=409)
+        form.add_error("key", _("Another memory of this API key has this key."))
         return _show_edit(request, form, status=409)
     if not wants_fragment(request):
         return finish(request, _("Saved 1 memory"), undo_id=correction.undo_id)
@@ -99,12 +101,17 @@ def _show_add(
     return show_dialog(request, ADD, context, status=status)
 
 
-def _show_edit(request: StudioRequest, form: EditForm, *, status: int = 200) -> HttpResponseBase:
+def _show_edit(
+    request: StudioRequest, form: EditForm, *, theirs: MemoryRecord | None = None, status: int = 200
+) -> HttpResponseBase:
+    """Show the form; over `theirs`, what somebody else has saved meanwhile, the next save goes knowingly."""
     content = form["content"].value() or ""
     context: dict[str, Any] = {
         "title": _("Edit a memory"),
         "action": reverse("studio:memory-edit", args=[form.record.id]),
         "form": form,
+        "theirs": theirs,
+        "seen": theirs.updated_at.isoformat() if theirs else form["seen"].value(),
         "record": form.record,
         "owner_name": name_owner(form.record.owner),
         "characters": len(content),
@@ -124,10 +131,3 @@ def _show_saved(request: StudioRequest, memory_id: str, correction: corrections.
     response = render_fragment(request, "studio/_memory_row_saved.html", context)
     response.headers["HX-Trigger-After-Settle"] = f"{CHANGED}-elsewhere"
     return response
-
-
-def _add_conflict(form: EditForm, error: ConflictError) -> None:
-    if error.param == "key":
-        form.add_error("key", _("Another memory of this API key has this key."))
-    else:
-        form.add_error(None, _("Somebody changed this memory since you opened it. Cancel to see it as it is now."))

@@ -8,11 +8,12 @@ from django.http import HttpResponseBase, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import InvalidRequestError, NotFoundError
+from core.words import translate
 from memory import corrections
+from memory.background import IMPORT, find_last_work, take_telling
 from memory.rendering import render_memory
 from memory.transfer import (
     ImportOptions,
@@ -30,17 +31,18 @@ from memory.transfer import (
     start_import,
 )
 from studio.access import StudioRequest, staff_page
-from studio.answers import finish, finish_with_warning, show_dialog
+from studio.answers import finish, finish_with_warning, go_on, show_dialog
 from studio.downloads import stream_download
+from studio.finished_work import tell_imported
 from studio.forms.memories import ImportOptionsForm
 from studio.memory_list import FILTERS, NO_OWNER, read_list_query, read_origin
 from studio.memory_selection import load_selected
 from studio.owners import list_owner_choices, name_owner
-from studio.wording import write_number
+from studio.pages import render_fragment, wants_fragment
 
 # More rows than this are imported in the background, so that no browser waits for them.
 AT_ONCE: Final = 2000
-TABS: Final = ("invalid", "update", "new")
+PROGRESS_TARGET: Final = "import-progress"
 
 
 @require_GET
@@ -74,7 +76,7 @@ def start(request: StudioRequest) -> HttpResponseBase:
         ticket = stage_upload(upload.file, upload.name or "")
         return _show_preview(request, ticket)
     except InvalidRequestError as error:
-        return _ask_file(request, problem=f"{error.message}.", status=422)
+        return _ask_file(request, problem=f"{translate(error.message)}.", status=422)
 
 
 @require_POST
@@ -85,7 +87,7 @@ def preview(request: StudioRequest, ticket_id: str) -> HttpResponseBase:
     try:
         return _show_preview(request, ticket)
     except InvalidRequestError as error:
-        return _ask_file(request, problem=f"{error.message}.", status=422)
+        return _ask_file(request, problem=f"{translate(error.message)}.", status=422)
 
 
 @require_POST
@@ -95,8 +97,9 @@ def run(request: StudioRequest, ticket_id: str) -> HttpResponseBase:
     ticket, options = open_ticket(ticket_id), _read_options(request)
     plan = plan_import(ticket, options)
     if plan.total > AT_ONCE:
-        start_import(ticket.id, options)
-        return show_dialog(request, "studio/memory_import_progress.html", _build_progress(ticket.id))
+        start_import(ticket.id, options, rows=plan.total, asked_by=request.user.get_username())
+        context = {**_build_progress(ticket.id), "has_open_work": True}
+        return show_dialog(request, "studio/memory_import_progress.html", context)
     return _tell_imported(request, run_import(ticket, options))
 
 
@@ -106,11 +109,29 @@ def progress(request: StudioRequest, ticket_id: str) -> HttpResponseBase:
     """How far an import in the background is; at its end, what it did."""
     context = _build_progress(ticket_id)
     state = context["progress"]
+    if state.state in ("done", "failed") and _is_told(request, ticket_id):
+        return _close_progress(go_on(request))
     if state.state == "done" and state.report is not None:
-        return _tell_imported(request, state.report)
+        return _close_progress(_tell_imported(request, state.report))
     if state.state == "failed":
-        return finish_with_warning(request, _("The import failed: %(reason)s") % {"reason": state.error})
+        told = _("The import failed: %(reason)s") % {"reason": translate(state.error)}
+        return _close_progress(finish_with_warning(request, told))
+    if wants_fragment(request) and request.htmx.target == PROGRESS_TARGET:
+        return render_fragment(request, "studio/_import_progress.html", context)
     return show_dialog(request, "studio/memory_import_progress.html", context)
+
+
+def _is_told(request: StudioRequest, ticket_id: str) -> bool:
+    """Whether the operator was told its end on another page; if not, that is done now."""
+    work = find_last_work(IMPORT, {"ticketId": ticket_id})
+    return work is not None and work.asked_by == request.user.get_username() and not take_telling(work.id)
+
+
+def _close_progress(response: HttpResponseBase) -> HttpResponseBase:
+    """What has ended takes the dialog with it, not only the bar in it."""
+    response.headers["HX-Retarget"] = "#dialog-slot"
+    response.headers["HX-Reswap"] = "innerHTML"
+    return response
 
 
 def _ask_file(request: StudioRequest, *, problem: str = "", status: int = 200) -> HttpResponseBase:
@@ -139,6 +160,7 @@ def _show_preview(request: StudioRequest, ticket: ImportTicket) -> HttpResponseB
         "owner_name": name_owner(options.owner),
         "can_undo": corrections.can_undo(),
         "groups": _group(plan),
+        "more_problems": max(0, plan.not_imported - len(plan.problems)),
         **_build_options(ImportOptionsForm(request.POST)),
     }
     return show_dialog(request, "studio/memory_import_preview.html", context)
@@ -188,11 +210,7 @@ def _tell_imported(request: StudioRequest, report: ImportReport) -> HttpResponse
     count = report.plan.new + report.plan.updates
     if not count:
         return finish_with_warning(request, _("Nothing was imported: no entry is new or changed"))
-    told = ngettext("Imported %(count)s memory", "Imported %(count)s memories", count) % {"count": write_number(count)}
-    left = report.plan.not_imported
-    if left:
-        told = _("%(imported)s; %(count)s entries were left out") % {"imported": told, "count": write_number(left)}
-    return finish(request, told, undo_id=report.undo_id or "")
+    return finish(request, tell_imported(count, report.plan.not_imported), undo_id=report.undo_id or "")
 
 
 def _write_array(ids: list[str]) -> bytes:

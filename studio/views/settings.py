@@ -61,7 +61,7 @@ def show_page(request: StudioRequest) -> HttpResponseBase:
         form.errors += error.details
         return _render(request, form, status=422)
     add_toast(request, _tell_saved(form))
-    return HttpResponseRedirect(reverse("studio:settings"))
+    return HttpResponseRedirect(reverse("studio:settings") + _find_anchor(form))
 
 
 def build_tabs(current: str) -> SettingsTabs:
@@ -76,6 +76,13 @@ def _save(form: SettingsForm) -> None:
     if requests:
         REQUEST_SECTION.write(requests)
     log.info("studio.settings.changed", fields=sorted([*memory, *requests]))
+
+
+def _find_anchor(form: SettingsForm) -> str:
+    """Where the first change stands, so that whoever saves far down the page is not sent to its top."""
+    changed = (card.group.id for card in form.list_cards() if any(row.name in form.changes for row in card.rows))
+    first = next(changed, "")
+    return f"#group-{first}" if first else ""
 
 
 def _tell_saved(form: SettingsForm) -> str:

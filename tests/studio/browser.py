@@ -41,6 +41,8 @@ DEFAULTS: dict[str, Any] = {"viewport": DESKTOP, "reduced_motion": "reduce", "ti
 OPERATOR = "studio-operator"
 # Answers that a page is meant to get: a form in error, a conflict, a refusal. The browser logs each as an error.
 EXPECTED_STATUS = ("400", "404", "409", "422", "429")
+# What a newer request replaces is aborted, and htmx logs that as two errors; one that failed has a third, sendError.
+ABORTED = ("htmx:afterRequest,", "htmx:sendAbort,")
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
@@ -63,6 +65,7 @@ class Watch:
             f"status of {status}" in message.text or f"Error Code {status} from" in message.text
             for status in EXPECTED_STATUS
         )
+        is_expected = is_expected or message.text.startswith(ABORTED)
         if message.type in ("error", "warning") and not is_expected:
             self.faults.append(f"console: {message.text}")
 

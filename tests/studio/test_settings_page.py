@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from core.models import Setting
@@ -23,14 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client):
-    client.force_login(User.objects.create_user("ona", is_staff=True))
-    return client
-
-
-def read_page(client):
-    return unescape(client.get(PAGE).content.decode())
+def read_page(staff):
+    return unescape(staff.get(PAGE).content.decode())
 
 
 class FormReader(HTMLParser):
@@ -64,19 +57,19 @@ class FormReader(HTMLParser):
             self.textarea = None
 
 
-def read_fields(client):
+def read_fields(staff):
     reader = FormReader()
-    reader.feed(client.get(PAGE).content.decode().split("data-settings>")[1].split("</form>")[0])
+    reader.feed(staff.get(PAGE).content.decode().split("data-settings>")[1].split("</form>")[0])
     return reader.fields
 
 
-def save(client, **changes):
-    fields = {**read_fields(client), **changes}
-    return client.post(PAGE, {name: value for name, value in fields.items() if value is not None})
+def save(staff, **changes):
+    fields = {**read_fields(staff), **changes}
+    return staff.post(PAGE, {name: value for name, value in fields.items() if value is not None})
 
 
-def test_every_setting_is_on_the_page_with_its_help(client):
-    page = read_page(client)
+def test_every_setting_is_on_the_page_with_its_help(staff):
+    page = read_page(staff)
 
     for setting in (*MEMORY_SECTION.fields, *REQUEST_SECTION.fields):
         assert setting.help in page, setting.name
@@ -84,16 +77,24 @@ def test_every_setting_is_on_the_page_with_its_help(client):
             assert f'name="{setting.name}"' in page, setting.name
 
 
-def test_a_changed_setting_is_saved_and_nothing_else_is_written(client):
-    answer = save(client, maxTokens="1500")
+def test_a_changed_setting_is_saved_and_nothing_else_is_written(staff):
+    answer = save(staff, maxTokens="1500")
 
     assert answer.status_code == 302
     assert MEMORY_SECTION.read()["maxTokens"] == 1500
     assert list(Setting.objects.values_list("key", flat=True)) == ["memoryMaxTokens"]
-    assert "Settings are saved" in read_page(client)
+    assert "Settings are saved" in read_page(staff)
 
 
-def test_a_page_that_nobody_touched_changes_nothing(client):
+def test_saving_leads_back_to_what_was_changed(staff):
+    page = staff.get(PAGE).content.decode()
+    for change, group in (({"requestLogDays": "9"}, "requests"), ({"strategy": "adaptive"}, "strategy")):
+        location = save(staff, **change).headers["location"]
+        assert f'id="{location.partition("#")[2]}"' in page
+        assert location.endswith(f"#group-{group}")
+
+
+def test_a_page_that_nobody_touched_changes_nothing(staff):
     services.change_settings(
         {
             "enabled": True,
@@ -107,32 +108,32 @@ def test_a_page_that_nobody_touched_changes_nothing(client):
     )
     before = list(Setting.objects.order_by("key").values_list("key", "value"))
 
-    assert save(client).status_code == 302
+    assert save(staff).status_code == 302
 
     assert list(Setting.objects.order_by("key").values_list("key", "value")) == before
-    assert "Nothing was changed" in read_page(client)
+    assert "Nothing was changed" in read_page(staff)
 
 
-def test_a_primary_backend_that_nobody_knows_any_more_is_not_replaced_in_passing(client):
+def test_a_primary_backend_that_nobody_knows_any_more_is_not_replaced_in_passing(staff):
     Setting.objects.create(key="memoryPrimaryBackend", value="gone")
 
-    save(client, maxTokens="900")
+    save(staff, maxTokens="900")
 
     assert MEMORY_SECTION.read()["primaryBackend"] == "gone"
 
 
-def test_two_operators_who_change_different_things_both_keep_theirs(client):
-    first, second = read_fields(client), read_fields(client)
+def test_two_operators_who_change_different_things_both_keep_theirs(staff):
+    first, second = read_fields(staff), read_fields(staff)
 
-    client.post(PAGE, {**first, "maxTokens": "700"})
-    client.post(PAGE, {**second, "retentionDays": "90"})
+    staff.post(PAGE, {**first, "maxTokens": "700"})
+    staff.post(PAGE, {**second, "retentionDays": "90"})
 
     values = MEMORY_SECTION.read()
     assert (values["maxTokens"], values["retentionDays"]) == (700, 90)
 
 
-def test_a_switch_that_is_off_is_what_a_form_does_not_send(client):
-    save(client, enabled="on", injectionEnabled=None)
+def test_a_switch_that_is_off_is_what_a_form_does_not_send(staff):
+    save(staff, enabled="on", injectionEnabled=None)
 
     values = MEMORY_SECTION.read()
     assert values["enabled"] is True
@@ -151,8 +152,8 @@ def test_a_switch_that_is_off_is_what_a_form_does_not_send(client):
         ("requestLogDays", "0", "Must be between 1 and 365"),
     ],
 )
-def test_what_can_not_be_is_told_at_its_field_and_nothing_is_saved(client, name, sent, told):
-    answer = save(client, **{name: sent, "autoSummarizeOlderThanDays": "77"})
+def test_what_can_not_be_is_told_at_its_field_and_nothing_is_saved(staff, name, sent, told):
+    answer = save(staff, **{name: sent, "autoSummarizeOlderThanDays": "77"})
 
     assert answer.status_code == 422
     page = unescape(answer.content.decode())
@@ -161,52 +162,52 @@ def test_what_can_not_be_is_told_at_its_field_and_nothing_is_saved(client, name,
     assert not Setting.objects.exists()
 
 
-def test_what_was_typed_wrongly_is_shown_as_it_was_typed(client):
-    page = save(client, maxTokens='"><script>alert(1)</script>').content.decode()
+def test_what_was_typed_wrongly_is_shown_as_it_was_typed(staff):
+    page = save(staff, maxTokens='"><script>alert(1)</script>').content.decode()
 
     assert "&quot;&gt;&lt;script&gt;" in page
     assert "<script>alert" not in page
 
 
-def test_a_form_with_a_broken_memory_of_what_it_was_compares_with_what_is_saved(client):
-    answer = client.post(PAGE, {**read_fields(client), "was": "{broken", "maxTokens": "900"})
+def test_a_form_with_a_broken_memory_of_what_it_was_compares_with_what_is_saved(staff):
+    answer = staff.post(PAGE, {**read_fields(staff), "was": "{broken", "maxTokens": "900"})
 
     assert answer.status_code == 302
     assert MEMORY_SECTION.read()["maxTokens"] == 900
     assert Setting.objects.count() == 1
 
 
-def test_the_request_log_is_set_on_the_same_page(client):
-    save(client, requestLogDays="3", requestLogText="on")
+def test_the_request_log_is_set_on_the_same_page(staff):
+    save(staff, requestLogDays="3", requestLogText="on")
 
     values = REQUEST_SECTION.read()
     assert (values["requestLogDays"], values["requestLogText"]) == (3, True)
-    assert "What people said will stand in the log." in read_page(client)
+    assert "What people said will stand in the log." in read_page(staff)
 
 
-def test_before_anything_is_measured_the_cost_is_an_estimate_and_says_so(client):
-    page = " ".join(read_page(client).split())
+def test_before_anything_is_measured_the_cost_is_an_estimate_and_says_so(staff):
+    page = " ".join(read_page(staff).split())
 
     assert "Memory adds tokens to every chat." in page
     assert "an estimate from the budget below: up to 2,000 tokens a request" in page
 
 
-def test_the_cost_is_the_measured_mean_of_a_request(client):
+def test_the_cost_is_the_measured_mean_of_a_request(staff):
     for tokens in (0, 40, 80):
         RequestLog.objects.create(
             request_id=str(tokens), created_at=timezone.now(), status=200, outcome="answered", duration_ms=9,
             retrieval_ms=2.0, memories_injected=tokens // 20, memory_tokens=tokens,
         )  # fmt: skip
 
-    page = " ".join(read_page(client).split())
+    page = " ".join(read_page(staff).split())
 
     assert "40 tokens a request on average in 3 requests, 17 tokens a day" in page
     assert "At most 2,000 a request" in page
 
 
-def test_adaptive_is_recommended_with_the_figures_of_the_benchmarks(client):
+def test_adaptive_is_recommended_with_the_figures_of_the_benchmarks(staff):
     table = (ROOT / "docs/benchmarks.md").read_text().split("LoCoMo turns")[1].split("LoCoMo facts")[0]
-    page = read_page(client)
+    page = read_page(staff)
 
     assert f"{MEASURED_QUESTIONS} questions" in table
     for facts in STRATEGY_FACTS:
@@ -221,24 +222,24 @@ def test_adaptive_is_recommended_with_the_figures_of_the_benchmarks(client):
     assert re.search(r"Adaptive</b>\s*<span class=\"badge ok\">recommended", page)
 
 
-def test_a_backend_is_configured_and_its_secret_never_comes_back(client):
+def test_a_backend_is_configured_and_its_secret_never_comes_back(staff):
     secret = "obsidian-secret-0042"
-    save(client, **{"backend.obsidian.baseUrl": "http://127.0.0.1:27123", "backend.obsidian.apiKey": secret})
+    save(staff, **{"backend.obsidian.baseUrl": "http://127.0.0.1:27123", "backend.obsidian.apiKey": secret})
 
     stored = MEMORY_SECTION.read()["backendConfigs"]["obsidian"]
-    page = read_page(client)
+    page = read_page(staff)
     assert stored["baseUrl"] == "http://127.0.0.1:27123"
     assert secret not in json.dumps(stored) + page
     assert "***0042" in page
 
-    save(client, **{"backend.obsidian.baseUrl": "http://127.0.0.1:27124"})
+    save(staff, **{"backend.obsidian.baseUrl": "http://127.0.0.1:27124"})
     assert MEMORY_SECTION.read()["backendConfigs"]["obsidian"]["apiKey"] == "***0042"
-    save(client, **{"backend.obsidian.baseUrl": "http://127.0.0.1:27124", "backend.obsidian.apiKey.remove": "on"})
+    save(staff, **{"backend.obsidian.baseUrl": "http://127.0.0.1:27124", "backend.obsidian.apiKey.remove": "on"})
     assert "apiKey" not in MEMORY_SECTION.read()["backendConfigs"]["obsidian"]
 
 
-def test_a_backends_wrong_address_is_told_at_its_field(client):
-    answer = save(client, **{"backend.generic.baseUrl": "http://169.254.169.254/latest"})
+def test_a_backends_wrong_address_is_told_at_its_field(staff):
+    answer = save(staff, **{"backend.generic.baseUrl": "http://169.254.169.254/latest"})
 
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -246,13 +247,13 @@ def test_a_backends_wrong_address_is_told_at_its_field(client):
     assert not Setting.objects.exists()
 
 
-def test_fallbacks_are_chosen_among_the_backends_there_are(client):
-    save(client, fallbackBackends=["obsidian", "notion"])
+def test_fallbacks_are_chosen_among_the_backends_there_are(staff):
+    save(staff, fallbackBackends=["obsidian", "notion"])
     assert MEMORY_SECTION.read()["fallbackBackends"] == ["obsidian", "notion"]
 
-    assert save(client, fallbackBackends=["nowhere"]).status_code == 422
+    assert save(staff, fallbackBackends=["nowhere"]).status_code == 422
 
 
-def test_the_page_costs_few_queries(client, django_assert_max_num_queries):
+def test_the_page_costs_few_queries(staff, django_assert_max_num_queries):
     with django_assert_max_num_queries(12):
-        client.get(PAGE)
+        staff.get(PAGE)

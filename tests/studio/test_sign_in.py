@@ -176,7 +176,7 @@ def test_forms_need_their_token(operator):
     answer = client.post("/dashboard/sign-out")
 
     assert answer.status_code == 403
-    assert "Load the page again" in answer.content.decode()
+    assert "nothing was saved" in answer.content.decode()
     assert client.get("/dashboard/memory").status_code == 200
 
 
@@ -215,7 +215,7 @@ def test_an_address_that_is_none_is_told_in_the_studios_own_page(client, operato
     answer = client.get("/dashboard/nowhere")
 
     assert answer.status_code == 404
-    assert "There is no such page" in answer.content.decode()
+    assert "There is nothing at this address" in answer.content.decode()
     assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 

@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.live_server import LiveServer
 from tests.studio.browser import DESKTOP, PHONE, StudioPage
-from tests.upstream_stub import UpstreamStub, json_reply
+from tests.upstream_replies import json_reply
+from tests.upstream_stub import UpstreamStub
 
 SETTINGS = "/dashboard/settings"
 OVERVIEW = "/dashboard/overview"
