@@ -47,7 +47,11 @@
     $$("dialog[data-show]", from).forEach(openDialog);
   };
   document.addEventListener("close", (event) => {
-    if (event.target.matches?.("dialog[data-show]")) event.target.remove();
+    if (event.target.matches?.("dialog[data-show]")) {
+      // An answer that is on its way would look for what is gone.
+      $$("[hx-get]", event.target).forEach((asking) => window.htmx.trigger(asking, "htmx:abort"));
+      event.target.remove();
+    }
     goBack();
   }, true);
 

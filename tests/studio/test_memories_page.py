@@ -27,6 +27,14 @@ def test_the_first_memory_takes_the_place_of_the_first_steps(staff):
     assert ask_as_htmx(staff, f"{MEMORY}/first").headers["HX-Refresh"] == "true"
 
 
+def test_what_a_memory_is_can_be_read_with_and_without_one(staff):
+    assert "What is a memory?" in read(staff)
+    remember()
+    page = read(staff)
+    assert '<details class="fold" id="concept">' in page, "folded: the memories are the headline"
+    assert "chats of the same API key, never of another" in page
+
+
 def test_the_newest_change_comes_first_twenty_a_page(staff):
     for number in range(45):
         remember(f"memory {number}")
