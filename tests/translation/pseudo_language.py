@@ -41,7 +41,8 @@ def make_translation(folder: Path) -> Path:
     # The model is no source.
     (folder / "embeddings" / "bundled").symlink_to(ROOT / "embeddings" / "bundled")
     shutil.copy(ROOT / "manage.py", folder)
-    run_command(folder, "makemessages", "--locale", LANGUAGE, "--no-location")
+    told = run_command(folder, "makemessages", "--locale", LANGUAGE, "--no-location")
+    assert "warning" not in told, told
     fill(folder / "locale" / LANGUAGE / "LC_MESSAGES" / "django.po")
     run_command(folder, "compilemessages", "--locale", LANGUAGE)
     return folder / "locale"
@@ -65,7 +66,8 @@ def _translate(message: Message, forms: int) -> str | tuple[str, ...]:
     return (disguise(singular), *[disguise(plural)] * (forms - 1))
 
 
-def run_command(folder: Path, *arguments: str) -> None:
+def run_command(folder: Path, *arguments: str) -> str:
+    """Run it and return what it printed."""
     done = subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=folder,
@@ -75,3 +77,4 @@ def run_command(folder: Path, *arguments: str) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
