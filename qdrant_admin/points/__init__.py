@@ -4,6 +4,7 @@ from qdrant_admin.points.server import READ_SECONDS, WRITE_SECONDS, Server, open
 from qdrant_admin.points.values import (
     INDEXED_FIELDS,
     KIND,
+    NOT_CONFIGURED,
     CollectionFacts,
     Fault,
     PointData,
@@ -16,6 +17,7 @@ from qdrant_admin.points.values import (
 __all__ = [
     "INDEXED_FIELDS",
     "KIND",
+    "NOT_CONFIGURED",
     "READ_SECONDS",
     "WRITE_SECONDS",
     "CollectionFacts",

@@ -10,6 +10,7 @@ from qdrant_admin.config import QdrantSettings, Quantization
 from qdrant_admin.points.filters import build_filter
 from qdrant_admin.points.values import (
     INDEXED_FIELDS,
+    NOT_CONFIGURED,
     CollectionFacts,
     Fault,
     PointData,
@@ -212,7 +213,7 @@ class Server:
 def open_server(settings: QdrantSettings) -> Server:
     """Return the server of the settings; no request is made. Raises `QdrantError` when they can't be used."""
     if not settings.host:
-        raise QdrantError("not_configured", _("not_configured: no host of Qdrant is set"))
+        raise QdrantError(NOT_CONFIGURED, NOT_CONFIGURED)
     if settings.api_key_fault:
         raise QdrantError("auth", settings.api_key_fault)
     try:

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+# What programs are told where no host is set (contract 12); pages put it into words.
+NOT_CONFIGURED: Final = "not_configured"
+
 Fault = Literal["not_configured", "unreachable", "timeout", "auth", "missing", "refused", "mismatch", "failed"]
 
 KIND: Final = "omniroute_memory"

@@ -1,7 +1,7 @@
 """The Qdrant card: save, try the connection with what is on the screen, search, clean up."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.http import HttpResponseBase
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from core.words import translate
 from memory import qdrant_control
 from qdrant_admin.config import QdrantSettings
-from qdrant_admin.points import CollectionFacts, QdrantError, open_server
+from qdrant_admin.points import NOT_CONFIGURED, CollectionFacts, QdrantError, open_server
 from studio.access import StudioRequest, staff_page
 from studio.forms.engine import QdrantForm
 from studio.pages import render_fragment, wants_fragment
@@ -65,7 +65,8 @@ def test_connection(request: StudioRequest) -> HttpResponseBase:
 def test_search(request: StudioRequest) -> HttpResponseBase:
     """Search what is saved: the collection has been filled with that, not with what is on the screen."""
     query = request.POST.get("query", "").strip()[:MAX_QUERY_CHARS] or RERANK_QUERY
-    context = {"search_test": qdrant_control.run_search_test(query, TOP_K), "query": query}
+    tested = qdrant_control.run_search_test(query, TOP_K)
+    context = {"search_test": replace(tested, error=tested.error and _tell_fault(tested.error)), "query": query}
     return _answer(request, None, context)
 
 
@@ -81,7 +82,7 @@ def clean_up(request: StudioRequest) -> HttpResponseBase:
         )
         add_toast(request, told % {"count": write_number(done.deleted_count), "days": done.retention_days})
     else:
-        add_warning(request, _("Nothing was cleaned up: {reason}").format(reason=translate(done.error or "")))
+        add_warning(request, _("Nothing was cleaned up: {reason}").format(reason=_tell_fault(done.error or "")))
     return go_to_engine(ANCHOR)
 
 
@@ -94,7 +95,11 @@ def try_connection(settings: QdrantSettings) -> ConnectionTest:
         milliseconds = round((time.perf_counter() - started) * 1000)
         return ConnectionTest(None, milliseconds, server.read_collection(settings.collection))
     except QdrantError as error:
-        return ConnectionTest(error.reason)
+        return ConnectionTest(_tell_fault(error.reason))
+
+
+def _tell_fault(reason: str) -> str:
+    return _("No host of Qdrant is set") if reason == NOT_CONFIGURED else translate(reason)
 
 
 def _answer(request: StudioRequest, form: QdrantForm | None, context: dict[str, Any]) -> HttpResponseBase:

@@ -159,3 +159,11 @@ def test_cleaning_up_a_dead_qdrant_says_that_nothing_went(staff):
     staff.post(QDRANT, NO_QDRANT)
 
     assert "Nothing was cleaned up" in read_text(staff.post(f"{QDRANT}/clean-up", follow=True))
+
+
+def test_a_qdrant_without_a_host_is_told_in_words(staff):
+    answer = staff.post(f"{QDRANT}/search", {"query": "x"}, headers=HTMX)
+    assert "No host of Qdrant is set" in read_text(answer)
+    assert "not_configured" not in answer.content.decode()
+    answer = staff.post(f"{QDRANT}/clean-up", follow=True)
+    assert "Nothing was cleaned up: No host of Qdrant is set" in read_text(answer)
