@@ -205,10 +205,13 @@ def _keep_active_current(target: VectorIndex, records: Sequence[MemoryRecord]) -
 def _store_vectors(index: VectorIndex, embedded: Sequence[tuple[MemoryRecord, Embedding]]) -> list[int]:
     """Write the vectors of those rows whose text is still what was embedded; returns their memory_ids."""
     store = lifecycle.open_store(index)
-    if store is None or not VectorIndex.objects.filter(pk=index.pk).exists():
+    if store is None:
         return []
     rows = Memory.objects.filter(memory_id__in=[record.memory_id for record, _ in embedded])
     with transaction.atomic():
+        # Looked up under the write lock: what goes into a table that nobody asks any more counts as not indexed.
+        if not lifecycle.is_in_use(index):
+            return []
         current = dict(rows.values_list("memory_id", "content"))
         points = [
             VectorPoint(record, embedding.vector)

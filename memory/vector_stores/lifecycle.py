@@ -42,6 +42,11 @@ def has_index() -> bool:
         return cursor.fetchone() is not None
 
 
+def is_in_use(index: VectorIndex) -> bool:
+    """Whether the index answers or is to: it was neither retired nor dropped since it was read."""
+    return VectorIndex.objects.filter(pk=index.pk).exclude(state=VectorIndex.State.RETIRED).exists()
+
+
 def find_target() -> VectorIndex | None:
     """The index that is being filled: the building one if there is one, else the active one."""
     return find_index(VectorIndex.State.BUILDING) or find_active()

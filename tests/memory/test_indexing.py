@@ -156,6 +156,26 @@ def test_a_text_that_changes_while_it_is_embedded_stays_flagged(embedder, monkey
     assert lifecycle.open_store(lifecycle.find_active()).count() == 0
 
 
+def test_what_was_embedded_for_an_index_that_was_retired_meanwhile_stays_flagged_for_the_next(embedder, monkeypatch):
+    remember("cats")
+    runner.run_waiting_jobs()
+    embedder.model = "two"
+
+    def change_the_model_once_more(config, texts, *, timeout_seconds=30.0):
+        results = embedder.embed_documents(config, texts)
+        embedder.model = "three"
+        indexing.prepare_target()
+        return results
+
+    with monkeypatch.context() as patched:
+        patched.setattr(indexing, "embed_documents", change_the_model_once_more)
+        assert indexing.index_batch().errors == 0
+    assert Memory.objects.get().needs_reindex, "the index of model three would never get it"
+    indexing.index_batch()
+    active = lifecycle.find_active()
+    assert (active.signature, lifecycle.open_store(active).count()) == ("static:three:4", 1)
+
+
 def test_a_model_change_is_answered_by_the_old_index_until_the_new_one_is_whole(embedder, monkeypatch):
     for text in ("cats", "dogs"):
         remember(text)
