@@ -48,8 +48,11 @@
   };
   document.addEventListener("close", (event) => {
     if (event.target.matches?.("dialog[data-show]")) {
-      // An answer that is on its way would look for what is gone.
-      $$("[hx-get]", event.target).forEach((asking) => window.htmx.trigger(asking, "htmx:abort"));
+      // An answer that is on its way would look for what is gone. A request is with the element that it is in step with.
+      $$("[hx-get]", event.target).forEach((asking) => {
+        const step = asking.getAttribute("hx-sync")?.match(/^#[\w-]+/);
+        window.htmx.trigger((step && $(step[0], event.target)) || asking, "htmx:abort");
+      });
       event.target.remove();
     }
     goBack();

@@ -259,10 +259,20 @@ def test_no_call_is_parted_from_its_result(body: dict[str, Any], lines: list[str
     if len(messages) == len(body["messages"]):
         return
     place = next(index for index, item in enumerate(messages) if item.get("content") == result.text)
-    asked = {call["id"] for item in messages[:place] for call in item.get("tool_calls", ())}
-    answered = [item["tool_call_id"] for item in messages[:place] if "tool_call_id" in item]
-    still_open = asked.difference(answered)
-    assert not [item for item in messages[place + 1 :] if item.get("tool_call_id") in still_open]
+    assert not [index for index in range(place, len(messages)) if _is_parted(messages, index, place)]
+
+
+def _is_parted(messages: list[Any], index: int, place: int) -> bool:
+    """Whether a result stands behind `place` and its call before it; of calls with the same id the last one counts."""
+    name = messages[index].get("tool_call_id")
+    calls = [number for number, item in enumerate(messages[:index]) if name in _list_calls(item)]
+    if name is None or not calls or calls[-1] > place:
+        return False
+    return name not in [item.get("tool_call_id") for item in messages[calls[-1] : place]]
+
+
+def _list_calls(item: Any) -> list[str]:
+    return [call["id"] for call in item.get("tool_calls", ())]
 
 
 @given(MEMORIES)
